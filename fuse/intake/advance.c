@@ -9,8 +9,6 @@
 #include "fuse/base/reply.h"
 #include "fuse/intake/handles.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/intake/route_judge.h"
-#include "fuse/intake/route_push.h"
 #include "fuse/base/mount.h"
 #include "app/program/ring_stats.h"
 #include "fuse/intake/queue.h"
@@ -19,7 +17,7 @@
 /* Pending records are put into the ring from this amount on; less waits for the request's other records. */
 #define PENDING_BYTES (256u * 1024)
 
-static void count_too_long(struct k2i_mount *mount, const struct k2i_handle *handle)
+static void too_long_count(struct k2i_mount *mount, const struct k2i_handle *handle)
 {
 	k2i_mount_count(&mount->counts.long_records, 1);
 	k2i_log_limited(&mount->log.long_record, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
@@ -28,27 +26,27 @@ static void count_too_long(struct k2i_mount *mount, const struct k2i_handle *han
 }
 
 /* Data that is queued out of the page cache was counted then: the file can have been cut since. */
-static void account_taken(struct k2i_mount *mount, const struct k2i_queued *item)
+static void taken_account(struct k2i_mount *mount, const struct k2i_queued *item)
 {
 	if (!item->cached && item->taken)
 		k2i_handle_grow(mount, item->handle, item->offset + item->taken);
 }
 
-/* Many short records at once: no line in sight is over the limits. 0: they must be taken one by one. */
-static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_line_buffer *line, const char *data,
-			   size_t bytes)
+/* Many short records at once; 0: they must be taken one by one. */
+static size_t lines_run(const struct k2i_mount *mount, const struct k2i_line_buffer *line, const char *data,
+			size_t bytes)
 {
-	size_t most = mount->line_limits->piece_bytes_max < PENDING_BYTES ? mount->line_limits->piece_bytes_max
-									  : PENDING_BYTES;
+	size_t most = mount->line_limits->piece_bytes_max;
 
-	if (line->held_bytes || line->continued || mount->line_limits->record_bytes_max)
+	if (line->held_bytes || line->continued)
 		return 0;
-	return k2i_lines_whole(data, bytes < most ? bytes : most);
+	most = most < PENDING_BYTES ? most : PENDING_BYTES;
+	return k2i_line_buffer_run(line, mount->line_limits, data, bytes < most ? bytes : most);
 }
 
 /* `*given`: how much of the part is taken, as k2i_route_take. */
-static int give(struct k2i_mount *mount, const struct k2i_queued *item, const struct k2i_line_part *part,
-		bool continues, size_t *given)
+static int part_give(struct k2i_mount *mount, const struct k2i_queued *item, const struct k2i_line_part *part,
+		     bool continues, size_t *given)
 {
 	struct k2i_records records = {
 		.data = part->data,
@@ -76,19 +74,19 @@ static bool piece_ahead(const struct k2i_mount *mount, const struct k2i_line_buf
 				   line->held_bytes + bytes > mount->line_limits->piece_bytes_max);
 }
 
-static void taken_more(struct k2i_mount *mount, struct k2i_queued *item, size_t bytes)
+static void taken_add(struct k2i_mount *mount, struct k2i_queued *item, size_t bytes)
 {
 	K2I_JOURNAL_KEEP(item);
 	item->taken += bytes;
-	account_taken(mount, item);
+	taken_account(mount, item);
 }
 
 /* Takes some of a text, even if it fails in the midst of a run. -EAGAIN: a piece of a long record needs the ring first. */
-static int take_text(struct k2i_mount *mount, struct k2i_queued *item)
+static int text_take(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	struct k2i_line_buffer *line = &item->handle->line, before = *line;
 	const char *data = item->data + item->taken;
-	size_t bytes = item->bytes - item->taken, taken = run_of_lines(mount, line, data, bytes);
+	size_t bytes = item->bytes - item->taken, taken = lines_run(mount, line, data, bytes);
 	struct k2i_line_part part = {.data = data, .bytes = taken};
 	int event = K2I_LINE_RECORD, status = 0;
 	size_t given;
@@ -103,20 +101,20 @@ static int take_text(struct k2i_mount *mount, struct k2i_queued *item)
 	if (event < 0)
 		return event;
 	if (event == K2I_LINE_TOO_LONG)
-		count_too_long(mount, item->handle);
+		too_long_count(mount, item->handle);
 	if (event == K2I_LINE_RECORD || event == K2I_LINE_PIECE)
-		status = give(mount, item, &part, event == K2I_LINE_PIECE, &given);
+		status = part_give(mount, item, &part, event == K2I_LINE_PIECE, &given);
 	if (status) {
 		/* A single record is not given in parts then. */
 		line->held_bytes = before.held_bytes;
 		line->continued = before.continued;
 		taken = given;
 	}
-	taken_more(mount, item, taken);
+	taken_add(mount, item, taken);
 	return status;
 }
 
-static int take_block(struct k2i_mount *mount, struct k2i_queued *item)
+static int block_take(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	struct k2i_line_part part = {.data = item->data, .bytes = item->bytes};
 	uint64_t most = mount->line_limits->record_bytes_max;
@@ -124,11 +122,11 @@ static int take_block(struct k2i_mount *mount, struct k2i_queued *item)
 	int status = 0;
 
 	if (most && item->bytes > most)
-		count_too_long(mount, item->handle);
+		too_long_count(mount, item->handle);
 	else
-		status = give(mount, item, &part, false, &given);
+		status = part_give(mount, item, &part, false, &given);
 	if (status == 0)
-		taken_more(mount, item, item->bytes);
+		taken_add(mount, item, item->bytes);
 	return status;
 }
 
@@ -147,7 +145,7 @@ static int advance_write(struct k2i_mount *mount, struct k2i_queued *item)
 		if (all)
 			break;
 		if (status == 0)
-			status = mount->settings->binary ? take_block(mount, item) : take_text(mount, item);
+			status = mount->settings->binary ? block_take(mount, item) : text_take(mount, item);
 	}
 	return status;
 }
@@ -166,8 +164,7 @@ static int advance_held(struct k2i_mount *mount, struct k2i_queued *item)
 
 	if (status)
 		return status;
-	event = item->kind == K2I_QUEUED_END ? k2i_line_buffer_end(&handle->line, &part)
-					     : k2i_line_buffer_so_far(&handle->line, &part);
+	event = k2i_line_buffer_flush(&handle->line, item->kind == K2I_QUEUED_END, &part);
 	k2i_handle_not_flushed(mount, handle);
 	K2I_JOURNAL_KEEP(item);
 	/* From here on only what is pending is left to do. */
@@ -175,7 +172,7 @@ static int advance_held(struct k2i_mount *mount, struct k2i_queued *item)
 	if (event == K2I_LINE_RECORD)
 		k2i_mount_count(&mount->counts.unended_records, 1);
 	if (event != K2I_LINE_NOTHING)
-		status = give(mount, item, &part, event == K2I_LINE_PIECE, &given);
+		status = part_give(mount, item, &part, event == K2I_LINE_PIECE, &given);
 	return status ? status : k2i_route_push(mount, handle->route);
 }
 
@@ -215,13 +212,12 @@ int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 		.handle = handle,
 		.answer_bytes = answer_bytes,
 	};
+	struct k2i_handle *other;
 	int status = 0;
 
-	for (uint32_t at = 0; at < mount->handles->room && status == 0; at++) {
-		struct k2i_handle *other = mount->handles->entries[at];
-
+	for (uint32_t at = 0; status == 0 && (other = k2i_handle_next(mount->handles, &at));) {
 		/* Rules that look at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
-		if (other && other->route && other->node == handle->node && k2i_handle_holds(other) &&
+		if (other->route && other->node == handle->node && k2i_handle_holds(other) &&
 		    other->route->passes_all && !mount->line_limits->record_bytes_max)
 			status = k2i_queue_add_held(mount, other, K2I_QUEUED_SO_FAR);
 	}

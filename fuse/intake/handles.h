@@ -21,12 +21,12 @@ struct k2i_handle {
 	uint32_t writer_pid; /* of the last write */
 	bool released;       /* by the kernel */
 	bool flushed;        /* closed by somebody since the last write, when it could be within a record */
-	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
-	struct k2i_handle *flushed_next, *flushed_previous;
+	int lost;            /* why a record was that had been accepted; 0: none, or it was reported */
+	struct k2i_handle *flushed_next;
 	char *path;                     /* when it was opened */
 	struct k2i_route *route;        /* NULL: not open for writing, or cached */
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
-	bool stream;                    /* the kernel does not know it, see collect.h */
+	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
 	struct k2i_outputfile *output;  /* what is read; NULL: nothing */
 	struct k2i_line_buffer line;
 };
@@ -38,11 +38,22 @@ struct k2i_handle_table {
 	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
 };
 
-/* -ENOMEM, -ENFILE. The handle takes `outlet` and `output` over. */
+/* -ENOMEM, -ENFILE. The handle takes `route` and `output` over. */
 int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_route *route,
 		    struct k2i_outputfile *output, struct k2i_handle **handle);
 /* In place of a process that died: opens again what was its own. -ENOMEM */
 int k2i_handles_inherit(struct k2i_mount *mount);
+/* Walks over all: the first from `*number` on, behind which that is set; NULL: none. */
+static inline struct k2i_handle *k2i_handle_next(const struct k2i_handle_table *table, uint32_t *number)
+{
+	while (*number < table->room) {
+		struct k2i_handle *handle = table->entries[(*number)++];
+
+		if (handle)
+			return handle;
+	}
+	return NULL;
+}
 /* NULL: no such number. */
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
 /* Its file reaches to `end` now, as the kernel counts it. */
@@ -51,7 +62,7 @@ void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, u
 bool k2i_handle_holds(const struct k2i_handle *handle);
 /* The same, or all that it has of the record is sent already, or left out: there is an end to come. */
 bool k2i_handle_in_record(const struct k2i_handle *handle);
-/* A loss is told once: 0 or -errno. */
+/* A loss is reported once: 0 or -errno. */
 int k2i_handle_lost(struct k2i_handle *handle);
 /* Somebody closed a descriptor of it. */
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle);

@@ -59,7 +59,7 @@ void k2i_line_buffer_let_go(struct k2i_line_buffer *line)
 }
 
 /* The part is what is held with `bytes` of data behind it. Nothing is held then, but the memory still has it. */
-static int make_part(struct k2i_line_buffer *line, const char *data, size_t bytes, struct k2i_line_part *part)
+static int part_make(struct k2i_line_buffer *line, const char *data, size_t bytes, struct k2i_line_part *part)
 {
 	*part = (struct k2i_line_part){.data = data, .bytes = bytes, .continued = line->continued};
 	K2I_JOURNAL_KEEP(line);
@@ -73,7 +73,7 @@ static int make_part(struct k2i_line_buffer *line, const char *data, size_t byte
 	return 0;
 }
 
-static int skip_rest(struct k2i_line_buffer *line, const char *data, size_t bytes, size_t *taken)
+static int record_skip(struct k2i_line_buffer *line, const char *data, size_t bytes, size_t *taken)
 {
 	const char *end = memchr(data, '\n', bytes);
 
@@ -84,14 +84,14 @@ static int skip_rest(struct k2i_line_buffer *line, const char *data, size_t byte
 	return K2I_LINE_NOTHING;
 }
 
-static int too_long(struct k2i_line_buffer *line, bool ended)
+static int record_refuse(struct k2i_line_buffer *line, bool ended)
 {
 	k2i_line_buffer_let_go(line);
 	line->skipping = !ended;
 	return K2I_LINE_TOO_LONG;
 }
 
-static void trim(struct k2i_line_buffer *line)
+static void line_trim(struct k2i_line_buffer *line)
 {
 	if (line->held_bytes == 0 && line->held_room > HELD_ROOM_KEPT) {
 		K2I_JOURNAL_KEEP(line);
@@ -131,27 +131,27 @@ int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_lim
 	int status;
 
 	*taken = 0;
-	trim(line);
+	line_trim(line);
 	if (bytes == 0)
 		return K2I_LINE_NOTHING;
 	if (line->skipping)
-		return skip_rest(line, data, bytes, taken);
+		return record_skip(line, data, bytes, taken);
 	end = memchr(data, '\n', bytes);
 	length = end ? (size_t)(end - data) + 1 : bytes;
 	if (limits->record_bytes_max && line->held_bytes + length > limits->record_bytes_max) {
 		*taken = length;
-		return too_long(line, end != NULL);
+		return record_refuse(line, end != NULL);
 	}
 	piece = length;
 	if (!limits->record_bytes_max && line->held_bytes + length > limits->piece_bytes_max)
 		piece = piece_end(line, limits->piece_bytes_max, data, length);
 	if (piece < length) {
 		length = piece;
-		status = make_part(line, data, length, part);
+		status = part_make(line, data, length, part);
 		if (status == 0)
 			line->continued = true;
 	} else if (end) {
-		status = make_part(line, data, length, part);
+		status = part_make(line, data, length, part);
 		if (status == 0)
 			line->continued = false;
 	} else {
@@ -165,26 +165,29 @@ int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_lim
 	return line->continued ? K2I_LINE_PIECE : K2I_LINE_RECORD;
 }
 
-enum k2i_line_event k2i_line_buffer_end(struct k2i_line_buffer *line, struct k2i_line_part *part)
+enum k2i_line_event k2i_line_buffer_flush(struct k2i_line_buffer *line, bool ended, struct k2i_line_part *part)
 {
-	size_t bytes = line->held_bytes;
-
-	*part = (struct k2i_line_part){.data = line->held, .bytes = bytes, .continued = line->continued};
+	*part = (struct k2i_line_part){.data = line->held, .bytes = line->held_bytes, .continued = line->continued};
 	k2i_line_buffer_let_go(line);
-	line->continued = line->skipping = false;
-	return bytes ? K2I_LINE_RECORD : K2I_LINE_NOTHING;
+	if (ended)
+		line->continued = line->skipping = false;
+	if (part->bytes == 0)
+		return K2I_LINE_NOTHING;
+	line->continued = !ended;
+	return ended ? K2I_LINE_RECORD : K2I_LINE_PIECE;
 }
 
-enum k2i_line_event k2i_line_buffer_so_far(struct k2i_line_buffer *line, struct k2i_line_part *part)
+size_t k2i_line_buffer_run(const struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
+			   size_t bytes)
 {
-	size_t bytes = line->held_bytes;
+	const char *end;
 
-	*part = (struct k2i_line_part){.data = line->held, .bytes = bytes, .continued = line->continued};
-	if (bytes == 0)
-		return K2I_LINE_NOTHING;
-	k2i_line_buffer_let_go(line);
-	line->continued = true;
-	return K2I_LINE_PIECE;
+	if (line->skipping || limits->record_bytes_max || bytes > limits->piece_bytes_max)
+		return 0;
+	end = memchr(data, '\n', bytes);
+	if (!end || line->held_bytes + (size_t)(end - data) >= limits->piece_bytes_max)
+		return 0;
+	return k2i_lines_whole(data, bytes);
 }
 
 size_t k2i_lines_whole(const char *data, size_t bytes)

@@ -8,7 +8,7 @@
 
 /*
  * Cuts what is written to one open file into records, whatever the pieces in which it comes. A record ends with its LF;
- * the beginning of one that has not ended is held, in shared memory (shared.h), which the struct is in too.
+ * the beginning of one that has not ended is held, in memory of the journal, which the struct is in too.
  * Zero-initialised; k2i_line_buffer_free, and then no more.
  */
 struct k2i_line_buffer {
@@ -43,10 +43,14 @@ struct k2i_line_part {
 int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
 			 size_t bytes, size_t *taken, struct k2i_line_part *part);
 
-/* The held bytes, as the record's end: RECORD or NOTHING. */
-enum k2i_line_event k2i_line_buffer_end(struct k2i_line_buffer *line, struct k2i_line_part *part);
-/* The held bytes, as a piece that is followed by another: PIECE or NOTHING. */
-enum k2i_line_event k2i_line_buffer_so_far(struct k2i_line_buffer *line, struct k2i_line_part *part);
+/* The held bytes: RECORD, which they end, or PIECE, which another follows; NOTHING. */
+enum k2i_line_event k2i_line_buffer_flush(struct k2i_line_buffer *line, bool ended, struct k2i_line_part *part);
+/*
+ * Bytes of `data` up to its last line end, if neither a record in it nor what is held before it can be over the limits;
+ * 0: k2i_line_buffer_take has to look at each.
+ */
+size_t k2i_line_buffer_run(const struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
+			   size_t bytes);
 /* Ends the holding: what was held is another's now, who has copied it. */
 void k2i_line_buffer_let_go(struct k2i_line_buffer *line);
 /* Memory for so much more, which is not held yet; -ENOMEM. */

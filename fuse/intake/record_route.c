@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/program/ring_stats.h"
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
 #include "fuse/copy/outputfile.h"
@@ -24,21 +25,14 @@ static struct {
 } releases[RELEASES_MAX];
 static unsigned release_count;
 
-static uint32_t mount_stream_count(const struct k2i_mount *mount)
-{
-	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
-
-	(void)k2hft_ring_stats(mount->lane.ring, &stats);
-	return stats.streams;
-}
-
 /* Whether one comes free by itself: of a file that is closed, when its records have been taken and are acknowledged. */
 static bool stream_number_comes(const struct k2i_mount *mount)
 {
-	bool comes = release_count || mount_stream_count(mount) < K2HFT_STREAM_COUNT_MAX;
+	bool comes = release_count || k2i_ring_stats_get(mount->lane.ring).streams < K2HFT_STREAM_COUNT_MAX;
+	const struct k2i_handle *handle;
 
-	for (uint32_t at = 0; !comes && at < mount->handles->room; at++)
-		comes = mount->handles->entries[at] && mount->handles->entries[at]->released;
+	for (uint32_t number = 0; !comes && (handle = k2i_handle_next(mount->handles, &number));)
+		comes = handle->released;
 	return comes && mount->settings->full != K2HFT_FULL_DROP && !mount->ending;
 }
 
@@ -198,6 +192,18 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 		/* The ring has forgotten who declared streams, but not their numbers. */
 		if (status == 0 && route->declared && mount->lane.streams_forgotten)
 			status = route_declare(mount, route, route->path);
+	}
+	return status;
+}
+
+int k2i_routes_inherit(struct k2i_mount *mount)
+{
+	struct k2i_route *route = mount->routes->missing_newline_first;
+	int status = 0;
+
+	for (; status == 0 && route; route = route->missing_newline_next) {
+		if (route->closed)
+			status = k2i_route_inherit(mount, route);
 	}
 	return status;
 }

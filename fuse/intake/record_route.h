@@ -12,7 +12,7 @@ struct k2i_rule_match;
 struct k2i_rule_scratch;
 
 /*
- * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the outlet of
+ * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the route of
  * another file of the mount. Bytes that the ring has no room for are pending. It is in shared memory; scratch and
  * output are the process's own.
  */
@@ -64,7 +64,7 @@ void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
 /* Whether or not it misses a newline. */
 void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route);
 /*
- * Gives the ring the streams of closed outlets back, when the step in which they were closed is done: the ring is not in the
+ * Gives the ring the streams of closed routes back, when the step in which they were closed is done: the ring is not in the
  * journal, and a successor who did that once more would take the stream from others who have the file open. A worker
  * that is killed in between leaves a stream that is free when nobody has the ring open.
  */
@@ -74,5 +74,48 @@ void k2i_routes_release_streams(struct k2i_mount *mount);
  * something for it. -ENOMEM
  */
 int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route);
+/* The same for those that miss a newline and whose files are closed. */
+int k2i_routes_inherit(struct k2i_mount *mount);
+
+/* ---- judging: route_judge.c */
+
+/*
+ * Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. Even so
+ * the first `*taken` bytes, whole records, are taken, and must not come again.
+ */
+int k2i_route_take(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken);
+/* Leaves of whole records those that its rule passes, which must be one that replaces none. -ENOMEM: nothing counts. */
+int k2i_route_filter_in_place(struct k2i_mount *mount, struct k2i_route *route, char *records, size_t *bytes);
+/* Appends to the route's OUTPUTFILE outside of the mount, if it has one. An error is logged and counted. */
+int k2i_route_append_output(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes);
+
+/* ---- into the ring: route_push.c */
+
+/* Records as a chunk counts them. */
+uint32_t k2i_records_count(const struct k2i_mount *mount, const char *data, size_t bytes);
+/* Commits records that stand at `offset` in the lane's claim as a chunk of the route's stream, see k2i_lane_commit. */
+int k2i_route_commit(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t offset,
+		     bool answered);
+
+/* -ENOMEM: nothing is added. */
+int k2i_route_add_pending(struct k2i_route *route, const struct k2i_records *records);
+/* Puts pending records into the ring. -EAGAIN: it is full, some are pending still. */
+int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route);
+/* The mount ends, and there was no room for the pending records; returns how many there were. */
+uint64_t k2i_route_forget_pending(struct k2i_mount *mount, struct k2i_route *route);
+/* Counts and logs that a record goes on in another chunk. */
+void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *route);
+/* Whether what is pending is a piece, which must be alone. */
+bool k2i_route_has_piece(const struct k2i_route *route);
+size_t k2i_route_pending(const struct k2i_route *route);
+
+/*
+ * Ends lines of which pieces are out and the full ring dropped the rest: the next line of their stream, by any writer,
+ * would go on with them. It goes before all else, and a route that misses a newline outlives its file. -EAGAIN: no
+ * room.
+ */
+int k2i_routes_terminate(struct k2i_mount *mount);
+/* The mount ends: frees closed routes that miss a newline still, and gives streams back. */
+void k2i_routes_forget(struct k2i_mount *mount);
 
 #endif

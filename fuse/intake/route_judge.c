@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/intake/route_judge.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,10 +6,9 @@
 
 #include "app/rules/rules.h"
 #include "base/clock.h"
+#include "fuse/copy/outputfile.h"
 #include "fuse/base/journal.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/intake/route_output.h"
-#include "fuse/intake/route_push.h"
 #include "fuse/base/mount.h"
 #include "fuse/tree/nodes.h"
 
@@ -25,6 +23,23 @@ static void node_account(struct k2i_mount *mount, const struct k2i_route *route,
 	most = INT64_MAX - entry->size;
 	/* The size of a file that is written through the cache is its watermark. */
 	k2i_node_grow(entry, entry->cached ? 0 : entry->size + (bytes < most ? bytes : most));
+}
+
+int k2i_route_append_output(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes)
+{
+	int status = 0;
+
+	if (route->output_missing)
+		status = k2i_outputfile_get(mount, route->match, route->path, &route->output);
+	route->output_missing = status != 0;
+	if (status == 0 && route->output)
+		status = k2i_outputfile_append(route->output, data, bytes);
+	if (status == 0)
+		return 0;
+	k2i_mount_count(&mount->counts.output_errors, 1);
+	k2i_log_limited(&mount->log.output, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
+			k2i_rule_settings(route->match)->output_file, strerror(-status));
+	return status;
 }
 
 /* Records that a file behind a stream has no memory for. */

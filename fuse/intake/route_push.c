@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/intake/route_push.h"
 
 #include <errno.h>
 #include <string.h>

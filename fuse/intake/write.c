@@ -15,7 +15,7 @@
 #include "fuse/base/journal.h"
 
 /* Ends it at once if nothing waits. The same. */
-static int end_held(struct k2i_mount *mount, struct k2i_handle *handle)
+static int held_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	int status = k2i_queue_add_held(mount, handle, K2I_QUEUED_END);
 
@@ -25,47 +25,42 @@ static int end_held(struct k2i_mount *mount, struct k2i_handle *handle)
 }
 
 /* Nobody will end it any more. */
-static void lose_held(struct k2i_mount *mount)
+static void held_lose(struct k2i_mount *mount)
 {
 	k2i_mount_count(&mount->counts.lost_records, 1);
 	k2i_log_limited(&mount->log.lost, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"mount: no memory: the last record of a file is lost");
 }
 
-static bool same_stream(const struct k2i_handle *one, const struct k2i_handle *other)
+static bool handles_share_stream(const struct k2i_handle *one, const struct k2i_handle *other)
 {
 	if (one->route->transfer && other->route->transfer)
 		return one->route->stream_id == other->route->stream_id;
 	return one->node == other->node;
 }
 
-static bool is_closed_before(const struct k2i_handle *handle, const struct k2i_handle *writer)
+/* The next from `handle` on that somebody has closed within a record of the stream that `writer` writes to; NULL. */
+static struct k2i_handle *closed_in_record(struct k2i_handle *handle, const struct k2i_handle *writer)
 {
-	return handle != writer && same_stream(handle, writer);
-}
-
-static bool anybody_closed_before(const struct k2i_mount *mount, const struct k2i_handle *writer)
-{
-	const struct k2i_handle *handle = mount->handles->flushed_first;
-
-	while (handle && !is_closed_before(handle, writer))
+	while (handle && (handle == writer || !handles_share_stream(handle, writer)))
 		handle = handle->flushed_next;
-	return handle != NULL;
+	return handle;
 }
 
 /*
  * RELEASE comes some time after close(2): a record that a closed handle left without its end would come behind what
  * the next one wrote. So it is ended before anybody else writes to the same stream.
  */
-static int end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
+static int closed_end(struct k2i_mount *mount, const struct k2i_handle *writer)
 {
-	struct k2i_handle *next;
+	struct k2i_handle *handle = closed_in_record(mount->handles->flushed_first, writer);
 	int status = 0;
 
-	for (struct k2i_handle *handle = mount->handles->flushed_first; handle && status == 0; handle = next) {
-		next = handle->flushed_next;
-		if (is_closed_before(handle, writer))
-			status = k2i_write_end(mount, handle);
+	while (handle && status == 0) {
+		struct k2i_handle *next = handle->flushed_next;
+
+		status = k2i_write_end(mount, handle);
+		handle = closed_in_record(next, writer);
 	}
 	return status;
 }
@@ -76,7 +71,7 @@ void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, in
 	k2i_reply_status(mount, write->unique, status);
 }
 
-static struct k2i_queued item_of(const struct k2i_write *write, struct k2i_handle *handle)
+static struct k2i_queued write_item(const struct k2i_write *write, struct k2i_handle *handle)
 {
 	return (struct k2i_queued){
 		.kind = K2I_QUEUED_WRITE,
@@ -90,8 +85,8 @@ static struct k2i_queued item_of(const struct k2i_write *write, struct k2i_handl
 	};
 }
 
-/* Parks the data as `item`, even if it can go on at once: a successor finds there how far it came. */
-static int queue_data(struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_queued *item)
+/* Queues the data as `item`, even if it can go on at once: a successor finds there how far it came. */
+static int write_queue(struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_queued *item)
 {
 	const char *data = write->data;
 	int status;
@@ -99,17 +94,18 @@ static int queue_data(struct k2i_mount *mount, const struct k2i_write *write, co
 	/* Ending others' records drops the claim. */
 	if (write->claim && mount->handles->flushed_first)
 		data = memcpy(write->aside, write->data, write->bytes);
-	status = end_closed(mount, item->handle);
+	status = closed_end(mount, item->handle);
 	return status ? status : k2i_queue_add(mount, item, data);
 }
 
-/* Whether it was committed without being parked, and answered. */
-static bool commit_at_once(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
-			   int *status)
+/* Whether it was committed without being queued, and answered. */
+static bool write_commit_at_once(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
+				 int *status)
 {
 	handle->writer_pid = write->writer_pid;
 	k2i_handle_not_flushed(mount, handle);
-	return !anybody_closed_before(mount, handle) && k2i_write_in_place(mount, write, handle, status);
+	return !closed_in_record(mount->handles->flushed_first, handle) &&
+	       k2i_write_in_place(mount, write, handle, status);
 }
 
 void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
@@ -117,11 +113,11 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 	struct k2i_queued item;
 	int status = 0;
 
-	if (commit_at_once(mount, write, handle, &status))
+	if (write_commit_at_once(mount, write, handle, &status))
 		return;
 	if (status == 0) {
-		item = item_of(write, handle);
-		status = queue_data(mount, write, &item);
+		item = write_item(write, handle);
+		status = write_queue(mount, write, &item);
 	}
 	if (status)
 		k2i_write_refuse(mount, write, status);
@@ -132,14 +128,14 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
 {
 	bool answered = mount->queue->cached_bytes < K2I_QUEUE_CACHED_BYTES_MAX;
-	struct k2i_queued item = item_of(write, stream);
+	struct k2i_queued item = write_item(write, stream);
 	int status;
 
 	item.cached = true;
 	item.answer_bytes = write->answer_bytes;
 	if (answered)
 		item.unique = 0;
-	status = queue_data(mount, write, &item);
+	status = write_queue(mount, write, &item);
 	if (status)
 		return status;
 	k2i_handle_grow(mount, stream, write->offset + write->bytes);
@@ -152,7 +148,7 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 {
 	int status = 0;
 
-	if (commit_at_once(mount, write, stream, &status))
+	if (write_commit_at_once(mount, write, stream, &status))
 		return;
 	if (status == 0)
 		status = k2i_write_queue_cached(mount, stream, write);
@@ -164,7 +160,7 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	int status = k2i_handle_in_record(handle) ? end_held(mount, handle) : 0;
+	int status = k2i_handle_in_record(handle) ? held_end(mount, handle) : 0;
 
 	if (status == 0)
 		k2i_handle_not_flushed(mount, handle);
@@ -174,7 +170,7 @@ int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (k2i_write_end(mount, handle) && k2i_handle_holds(handle))
-		lose_held(mount);
+		held_lose(mount);
 	K2I_JOURNAL_KEEP(handle);
 	handle->released = true;
 	k2i_handle_free_if_done(mount, handle);
@@ -182,10 +178,10 @@ void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
 
 void k2i_write_end_all(struct k2i_mount *mount)
 {
-	for (uint32_t at = 0; at < mount->handles->room; at++) {
-		struct k2i_handle *handle = mount->handles->entries[at];
+	struct k2i_handle *handle;
 
-		if (handle && k2i_handle_holds(handle) && end_held(mount, handle))
-			lose_held(mount);
+	for (uint32_t at = 0; (handle = k2i_handle_next(mount->handles, &at));) {
+		if (k2i_handle_holds(handle) && held_end(mount, handle))
+			held_lose(mount);
 	}
 }

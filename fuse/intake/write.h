@@ -41,11 +41,11 @@ void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, in
 
 /*
  * Data behind the watermark of a file that is written through the page cache; the same, but the request is answered as
- * soon as the data is in the ring or parked.
+ * soon as the data is in the ring or queued.
  */
 void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
 /*
- * Parks it in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
+ * Queues it in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
  */
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
 

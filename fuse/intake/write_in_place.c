@@ -8,9 +8,6 @@
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/intake/route_judge.h"
-#include "fuse/intake/route_output.h"
-#include "fuse/intake/route_push.h"
 #include "fuse/base/reply.h"
 #include "app/rules/rules.h"
 #include "fuse/base/journal.h"
@@ -112,7 +109,6 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 	const struct k2i_route *route = handle->route;
 	const struct k2i_line_buffer *line = &handle->line;
 	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
-	const char *end;
 
 	if (!route->transfer || route->next || mount->line_limits->record_bytes_max)
 		return false;
@@ -124,14 +120,10 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (route->rest_dropped || mount->routes->missing_newline_first ||
-	    write->bytes > mount->line_limits->piece_bytes_max || line->held_bytes + write->bytes > most)
+	if (route->rest_dropped || mount->routes->missing_newline_first || line->held_bytes + write->bytes > most)
 		return false;
-	end = memchr(write->data, '\n', write->bytes);
-	if (!end || line->held_bytes + (size_t)(end - write->data) >= mount->line_limits->piece_bytes_max)
-		return false;
-	*whole = k2i_lines_whole(write->data, write->bytes);
-	return true;
+	*whole = k2i_line_buffer_run(line, mount->line_limits, write->data, write->bytes);
+	return *whole != 0;
 }
 
 /* Nobody knew how long the request would be: where the claim for it had no room, this one may have. */

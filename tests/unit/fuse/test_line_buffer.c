@@ -54,7 +54,7 @@ static void finish(struct k2i_line_buffer *text, struct seen *seen)
 {
 	struct k2i_line_part part;
 
-	see(seen, (int)k2i_line_buffer_end(text, &part), &part);
+	see(seen, (int)k2i_line_buffer_flush(text, true, &part), &part);
 	k2i_line_buffer_free(text);
 }
 
@@ -160,10 +160,10 @@ static void what_is_held_can_go_ahead(void **state)
 	struct seen seen = {0};
 
 	(void)state;
-	see(&seen, (int)k2i_line_buffer_so_far(&text, &part), &part);
+	see(&seen, (int)k2i_line_buffer_flush(&text, false, &part), &part);
 	feed(&text, &limits, "abc", 3, &seen);
-	see(&seen, (int)k2i_line_buffer_so_far(&text, &part), &part);
-	see(&seen, (int)k2i_line_buffer_so_far(&text, &part), &part);
+	see(&seen, (int)k2i_line_buffer_flush(&text, false, &part), &part);
+	see(&seen, (int)k2i_line_buffer_flush(&text, false, &part), &part);
 	feed(&text, &limits, "d\ne\n", 4, &seen);
 	finish(&text, &seen);
 	assert_string_equal(seen.text, "[abc>][<d\n][e\n]");

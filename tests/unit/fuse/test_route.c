@@ -6,8 +6,7 @@
 #include "mounted_help.h"
 
 #include "fuse/intake/advance.h"
-#include "fuse/intake/route_judge.h"
-#include "fuse/intake/route_push.h"
+#include "fuse/intake/record_route.h"
 
 #include <errno.h>
 #include <stdint.h>
