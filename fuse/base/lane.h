@@ -10,6 +10,8 @@ struct k2hft_client;
 struct k2hft_producer;
 struct k2hft_ring;
 
+#define K2I_LANE_UNWRITABLE "mount: the ring can't be written: the disk of its file is full, or fails"
+
 /* A ring and the way to its receiver. A mount has one lane. */
 struct k2i_mount_lane {
 	char *ring_file; /* the ring's absolute path; NULL: memory, or without a name */

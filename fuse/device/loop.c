@@ -129,10 +129,10 @@ static void join_body(struct k2i_mount *mount, struct request *request)
 	request->claim = NULL;
 }
 
-/* Where this process itself writes to the ring that is a SIGBUS. Another worker is to try. */
+/* Where this process itself writes to the ring that is a SIGBUS, see keeper.c. Another worker is to try. */
 static int ring_failed(void)
 {
-	k2i_log(K2HFT_LOG_ERROR, "mount: the ring can't be written: the disk of its file is full, or fails");
+	k2i_log(K2HFT_LOG_ERROR, K2I_LANE_UNWRITABLE);
 	return -EFAULT;
 }
 

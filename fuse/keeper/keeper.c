@@ -195,9 +195,12 @@ static void worker_log_death(struct k2i_mount *mount, int status)
 	if (status_is_short(status))
 		k2i_log_limited(&mount->log.short_of, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"mount: no worker: there is no process or thread to be had; writers wait for one");
-	else if (WIFSIGNALED(status))
+	/* The worker itself wrote to a page of the ring's file that its disk has no room for. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
+		k2i_log(K2HFT_LOG_ERROR, K2I_LANE_UNWRITABLE);
+	if (WIFSIGNALED(status))
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker died (%s)", strsignal(WTERMSIG(status)));
-	else
+	else if (!status_is_short(status))
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker ended with status %d", WEXITSTATUS(status));
 }
 

@@ -215,7 +215,8 @@ static void long_line_goes_on(void)
 	MUST(line && k2i_line_buffer_hold(&places->text, memset(places->one, 'l', AREA_BYTES), AREA_BYTES) == 0);
 	MUST(k2i_line_buffer_hold(&places->text, line, 20 * MEBI) == 0);
 	k2i_journal_step();
-	MUST(k2i_line_buffer_flush(&places->text, false, &part) == K2I_LINE_PIECE && part.bytes == AREA_BYTES + 20 * MEBI);
+	MUST(k2i_line_buffer_flush(&places->text, false, &part) == K2I_LINE_PIECE &&
+	     part.bytes == AREA_BYTES + 20 * MEBI);
 	MUST(places->text.held_bytes == 0);
 }
 
