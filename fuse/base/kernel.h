@@ -17,6 +17,7 @@ struct k2i_mount;
 struct k2i_kernel {
 	struct fuse_session *session;
 	int fd;       /* /dev/fuse; -1 when the kernel has ended the mount */
+	int place_fd; /* the mount point while it is being mounted, see k2i_mount_point_lock; -1 */
 	dev_t device; /* of the files below the mount */
 	bool mounted;
 	bool resends;    /* the kernel can send requests again */

@@ -5,14 +5,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fuse/base/options.h"
 #include "fuse/base/mount.h"
+
+/* Ten seconds: a ring of many GiB is allocated meanwhile. */
+#define LOCK_TRIES 1000u
+#define LOCK_PAUSE_NS 10000000
 
 int k2i_mount_fail(const char *what, int status)
 {
@@ -43,6 +49,27 @@ bool k2i_mount_point_is_dead(const char *mount_point)
 	if (place >= 0)
 		(void)close(place);
 	return dead;
+}
+
+int k2i_mount_point_lock(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	int place = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = -1;
+
+	for (unsigned tries = 0; place >= 0 && tries < LOCK_TRIES; tries++) {
+		status = flock(place, LOCK_EX | LOCK_NB) ? -errno : place;
+		if (status != -EWOULDBLOCK)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	if (status >= 0)
+		return status;
+	if (place >= 0)
+		(void)close(place);
+	if (status != -EWOULDBLOCK)
+		return -1;
+	k2i_log(K2HFT_LOG_ERROR, "%s: another process mounts there, or keeps a lock on it", path);
+	return -EBUSY;
 }
 
 /*

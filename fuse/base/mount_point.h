@@ -12,6 +12,12 @@ int k2i_mount_fail(const char *what, int status);
 /* Whether a mount is there that has no server any more. */
 bool k2i_mount_point_is_dead(const char *mount_point);
 /*
+ * Waits until no other start has the directory, and takes it: of starts at once a single one mounts. The lock is on the
+ * directory itself, so that it needs no other place, and ends with its processes. The descriptor whose close gives it back;
+ * -1: there is no lock of this directory to be had, as on NFS; -EBUSY with a message.
+ */
+int k2i_mount_point_lock(const char *path);
+/*
  * The file system that is mounted at `path`, without asking its server, which may be this process; arguments as of
  * statx(2). 0 or -errno.
  */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -57,11 +58,23 @@ static void path_warn_hidden(const char *path)
 	(void)closedir(directory);
 }
 
-/* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
-static int mount_point_check(struct k2i_mount_options *options)
+/* Something is mounted there, and is no automount. */
+static bool path_is_mounted(const char *path)
 {
-	char resolved[PATH_MAX], above[PATH_MAX + 4];
+	char above[PATH_MAX + 4];
 	struct stat info, parent;
+
+	(void)snprintf(above, sizeof(above), "%s/..", path);
+	return strcmp(path, "/") == 0 || (stat(path, &info) == 0 && stat(above, &parent) == 0 &&
+					  parent.st_dev != info.st_dev && !path_is_automount(path));
+}
+
+/* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
+static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
+{
+	char resolved[PATH_MAX];
+	struct stat info;
+	bool automount;
 
 	/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
 	while (k2i_mount_point_is_dead(options->mount_point)) {
@@ -78,13 +91,17 @@ static int mount_point_check(struct k2i_mount_options *options)
 		return k2i_mount_fail(options->mount_point, -errno);
 	if (!S_ISDIR(info.st_mode))
 		return k2i_mount_fail(resolved, -ENOTDIR);
-	(void)snprintf(above, sizeof(above), "%s/..", resolved);
-	if (strcmp(resolved, "/") == 0 ||
-	    (stat(above, &parent) == 0 && parent.st_dev != info.st_dev && !path_is_automount(resolved))) {
+	automount = path_is_automount(resolved);
+	/* An automount that is opened wants to be mounted, and does that once at a time. */
+	if (!automount && !path_is_mounted(resolved))
+		*place_fd = k2i_mount_point_lock(resolved);
+	if (*place_fd == -EBUSY)
+		return -EBUSY;
+	if (path_is_mounted(resolved)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
 		return -EBUSY;
 	}
-	if (!path_is_automount(resolved))
+	if (!automount)
 		path_warn_hidden(resolved);
 	free(options->mount_point);
 	options->mount_point = strdup(resolved);
@@ -131,6 +148,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	} * whole;
 	struct k2i_mount *made;
 	char message[1024] = "";
+	const char *below;
 	int status;
 
 	if (log_open(options))
@@ -146,15 +164,21 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	k2i_mount_parts_join(made, &whole->parts);
 	made->options = options;
 	made->keeper.started_ns = k2i_clock_now_ns();
-	made->kernel.fd = made->loop->progress_fd = made->loop->signal_fd = made->lane.ring_fd = -1;
+	made->kernel.fd = made->kernel.place_fd = made->loop->progress_fd = made->loop->signal_fd = made->lane.ring_fd =
+		-1;
 	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
 		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
 	if (options->without_effect || options->ignored_text)
 		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
-	if (mount_point_check(options))
+	if (mount_point_check(options, &made->kernel.place_fd))
 		return K2I_STATUS_FAILED;
+	below = k2i_settings_below(made->settings, options->mount_point);
+	if (below) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: " K2I_BELOW_TEXT, made->settings->file, below);
+		return K2I_STATUS_USAGE;
+	}
 	status = k2i_outputfiles_open(made, message, sizeof(message));
 	if (status) {
 		k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
@@ -265,7 +289,8 @@ static int mount_point_mount(struct k2i_mount *mount)
 	if (!mount->kernel.session) /* it has said which option it does not know */
 		return K2I_STATUS_USAGE;
 	if (access("/dev/fuse", F_OK))
-		return k2i_mount_fail("/dev/fuse", -errno);
+		return k2i_mount_fail(
+			"/dev/fuse, which modprobe fuse makes, and a container has with --device /dev/fuse", -errno);
 	if (fuse_session_mount(mount->kernel.session, mount->options->mount_point)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: can't be mounted", mount->options->mount_point);
 		return -EIO;
@@ -282,6 +307,16 @@ static int mount_point_mount(struct k2i_mount *mount)
 	return status ? k2i_mount_fail(mount->options->mount_point, status) : 0;
 }
 
+/* A lock that the process which waits for this one has, too. */
+static void place_give_back(struct k2i_mount *mount)
+{
+	if (mount->kernel.place_fd < 0)
+		return;
+	(void)flock(mount->kernel.place_fd, LOCK_UN);
+	(void)close(mount->kernel.place_fd);
+	mount->kernel.place_fd = -1;
+}
+
 int k2i_start_mount(struct k2i_mount *mount)
 {
 	int status = ring_make(mount);
@@ -292,6 +327,7 @@ int k2i_start_mount(struct k2i_mount *mount)
 		status = k2i_truncate_probe_prepare(mount);
 	if (status == 0)
 		status = mount_point_mount(mount);
+	place_give_back(mount);
 	/* Not before: an automount lets but its own process group get to the directory that is to be mounted. */
 	k2i_daemon_leave();
 	/* All of it stays: workers begin with it. */
@@ -303,6 +339,7 @@ void k2i_start_undo(struct k2i_mount *mount)
 {
 	if (!mount)
 		return;
+	place_give_back(mount);
 	if (mount->kernel.fd >= 0)
 		(void)close(mount->kernel.fd);
 	if (mount->kernel.session)

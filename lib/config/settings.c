@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/settings.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
+#include "config/path.h"
 #include "config/table.h"
 #include "net/tls/tls.h"
 
@@ -96,6 +99,35 @@ bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k
 		.shared_key = chosen(NULL, node->shared_key, all->shared_key),
 	};
 	return k2i_settings_ssl(settings, server) == K2I_SSL_YES;
+}
+
+/* A file that is not there yet has its directory, or the one above. */
+static bool leads_below(const char *path, const char *directory)
+{
+	char at[PATH_MAX], resolved[PATH_MAX], *slash = at;
+
+	(void)snprintf(at, sizeof(at), "%s", path);
+	while (!realpath(at, resolved)) {
+		slash = strrchr(at, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return k2i_path_below(resolved, directory);
+}
+
+const char *k2i_settings_below(const struct k2i_settings *settings, const char *mount_point)
+{
+	struct k2i_tls_settings tls = {0};
+	bool used = k2i_settings_tls(settings, false, &tls);
+	const char *const files[] = {settings->queue_type == K2I_QUEUE_FILE ? settings->queue_file : NULL,
+				     used ? tls.authority : NULL, used ? tls.certificate : NULL,
+				     used ? tls.private_key : NULL, used ? tls.shared_key : NULL};
+
+	for (size_t number = 0; number < sizeof(files) / sizeof(files[0]); number++)
+		if (files[number] && leads_below(files[number], mount_point))
+			return files[number];
+	return NULL;
 }
 
 static void patterns_free(struct k2i_pattern *patterns, size_t count)

@@ -161,6 +161,12 @@ unsigned k2i_settings_control_port(const struct k2i_settings *settings);
 /* Whether TLS is used, and with which files. The paths are those of `settings`. */
 struct k2i_tls_settings;
 bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls);
+/*
+ * K2HFILE or a sender's file of TLS that is below `mount_point`, wherever symbolic links lead: the mount would wait for
+ * itself. NULL: none is. `mount_point` has no links.
+ */
+#define K2I_BELOW_TEXT "%s is below the mount point: the mount would wait for itself; name a file elsewhere"
+const char *k2i_settings_below(const struct k2i_settings *settings, const char *mount_point);
 
 /* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
 enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,6 +18,7 @@
 static const char usage[] =
 	"usage: k2hft check [OPTION...] FILE...\n\n"
 	"Checks configuration files: what is wrong, with file and line, and which keys have no effect.\n\n"
+	"  -m, --mount DIR  also looks for files of the configuration below DIR, where it is to be mounted\n"
 	"  -p, --print   prints the effective values as a configuration file; findings go to standard error\n"
 	"  -q, --quiet   errors only\n"
 	"  -s, --strict  a key without effect counts as an error\n"
@@ -28,6 +31,7 @@ enum { OPTION_TABLE = 256 };
 
 struct check {
 	bool print, quiet, strict, table;
+	const char *mount_point;
 	FILE *output; /* of findings */
 	unsigned errors, notes;
 };
@@ -142,6 +146,21 @@ static void check_senders(struct check *check, const struct k2i_settings *settin
 	k2i_hosts_free(hosts);
 }
 
+/* Files that the mount would open by way of itself. */
+static void check_mount_point(struct check *check, const struct k2i_settings *settings)
+{
+	char resolved[PATH_MAX], text[PATH_MAX + 100];
+	const char *below = NULL;
+
+	if (!realpath(check->mount_point, resolved))
+		(void)snprintf(text, sizeof(text), "%s: %s", check->mount_point, strerror(errno));
+	else if ((below = k2i_settings_below(settings, resolved)))
+		(void)snprintf(text, sizeof(text), K2I_BELOW_TEXT, below);
+	else
+		return;
+	report(check, K2I_FINDING_ERROR, settings->file, 0, text);
+}
+
 static bool check_file(struct check *check, const char *file)
 {
 	struct k2i_settings *settings = NULL;
@@ -157,6 +176,8 @@ static bool check_file(struct check *check, const char *file)
 			check_patterns(check, rule);
 		check_senders(check, settings);
 		check_output(check, settings);
+		if (check->mount_point)
+			check_mount_point(check, settings);
 		if (check->print && !check->errors && k2i_settings_print(settings, stdout))
 			report(check, K2I_FINDING_ERROR, "standard output", 0, strerror(EIO));
 	}
@@ -170,14 +191,21 @@ static bool check_file(struct check *check, const char *file)
 static int options_read(struct check *check, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"print", no_argument, NULL, 'p'},  {"quiet", no_argument, NULL, 'q'},
-		{"strict", no_argument, NULL, 's'}, {"table", no_argument, NULL, OPTION_TABLE},
-		{"help", no_argument, NULL, 'h'},   {NULL, 0, NULL, 0},
+		{"mount", required_argument, NULL, 'm'},
+		{"print", no_argument, NULL, 'p'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"strict", no_argument, NULL, 's'},
+		{"table", no_argument, NULL, OPTION_TABLE},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "pqsh", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "m:pqsh", options, NULL)) != -1) {
 		switch (option) {
+		case 'm':
+			check->mount_point = optarg;
+			break;
 		case 'p':
 			check->print = true;
 			check->output = stderr;
