@@ -50,6 +50,7 @@ struct store {
 	/* Bytes of the journal: 0, nothing is to be put back. Then WORD_ANSWERED: the answer may not have been given. */
 	_Atomic uint64_t word;
 	_Atomic uint64_t position; /* of the claim whose commit ends the step; POSITION_SET: there is one */
+	unsigned lane;             /* in whose ring that is */
 	uint64_t bytes;
 	char *fresh; /* never allocated from here on */
 	size_t answer_bytes;
@@ -100,29 +101,17 @@ void k2i_journal_destroy(void)
  * A process is killed between two of its instructions: all of its stores before are there, none behind. So it is the
  * compiler alone that must not move them over those that say what they mean.
  */
-static void word_set(uint64_t word)
+static void word_set(_Atomic uint64_t *word, uint64_t value)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&store->word, word, memory_order_release);
-	atomic_signal_fence(memory_order_seq_cst);
-}
-
-static void position_set(uint64_t position)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&store->position, position, memory_order_release);
+	atomic_store_explicit(word, value, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* relaxed in both: one thread, or its successor when it is dead. */
-static uint64_t word_get(void)
+/* relaxed: one thread, or its successor when it is dead. */
+static uint64_t word_get(const _Atomic uint64_t *word)
 {
-	return atomic_load_explicit(&store->word, memory_order_relaxed);
-}
-
-static uint64_t position_get(void)
-{
-	return atomic_load_explicit(&store->position, memory_order_relaxed);
+	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
 static bool is_known(const void *memory, size_t bytes)
@@ -144,7 +133,7 @@ void k2i_journal_keep(const void *memory, size_t bytes)
 
 	if (!store || bytes == 0 || is_known(memory, bytes))
 		return;
-	used = word_get() & ~WORD_ANSWERED;
+	used = word_get(&store->word) & ~WORD_ANSWERED;
 	/* Cannot be, by its size; then better a step too early than a journal that tells half of it. */
 	if (used + padded + sizeof(kept) > JOURNAL_BYTES) {
 		k2i_journal_step();
@@ -154,13 +143,13 @@ void k2i_journal_keep(const void *memory, size_t bytes)
 	}
 	memcpy(store->journal + used, memory, bytes);
 	memcpy(store->journal + used + padded, &kept, sizeof(kept));
-	word_set(used + padded + sizeof(kept));
+	word_set(&store->word, used + padded + sizeof(kept));
 	K2I_CRASH(mount_kept);
 }
 
 static void put_back(void)
 {
-	uint64_t used = word_get();
+	uint64_t used = word_get(&store->word);
 
 	K2I_CRASH(mount_put_back_before);
 	while (used) {
@@ -171,7 +160,7 @@ static void put_back(void)
 		memcpy(kept.memory, store->journal + used, (size_t)kept.bytes);
 	}
 	K2I_CRASH(mount_put_back);
-	word_set(0);
+	word_set(&store->word, 0);
 }
 
 /* The pages that lie in it as a whole: a block begins anywhere, and its own words stay. */
@@ -206,7 +195,7 @@ static void blocks_free(void)
 
 static void step_end(uint64_t word)
 {
-	word_set(word);
+	word_set(&store->word, word);
 	step_number++;
 	if (freed_first)
 		blocks_free();
@@ -214,7 +203,7 @@ static void step_end(uint64_t word)
 
 void k2i_journal_step(void)
 {
-	if (store && (word_get() & ~WORD_ANSWERED || freed_first))
+	if (store && (word_get(&store->word) & ~WORD_ANSWERED || freed_first))
 		step_end(0);
 }
 
@@ -227,8 +216,8 @@ bool k2i_journal_answer(const struct iovec *parts, int count)
 	if (!store || bytes > ANSWER_BYTES_MAX)
 		return false;
 	/* The answer before this one has been given: it must not be taken for half of this. */
-	if (word_get() == WORD_ANSWERED)
-		word_set(0);
+	if (word_get(&store->word) == WORD_ANSWERED)
+		word_set(&store->word, 0);
 	store->answer_bytes = 0;
 	for (int part = 0; part < count; part++) {
 		memcpy(store->answer + store->answer_bytes, parts[part].iov_base, parts[part].iov_len);
@@ -245,19 +234,22 @@ void k2i_journal_step_answered(void)
 
 const void *k2i_journal_last_answer(size_t *bytes)
 {
-	if (!store || word_get() != WORD_ANSWERED)
+	if (!store || word_get(&store->word) != WORD_ANSWERED)
 		return NULL;
 	*bytes = store->answer_bytes;
 	return store->answer;
 }
 
-int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
-		       bool answered)
+int k2i_journal_commit(struct k2hft_producer *producer, unsigned lane, const struct k2hft_chunk *chunk, size_t offset,
+		       size_t bytes, bool answered)
 {
 	int status;
 
-	if (store)
-		position_set(k2hft_producer_position(producer) | POSITION_SET | (answered ? POSITION_ANSWERED : 0));
+	if (store) {
+		store->lane = lane;
+		word_set(&store->position,
+			 k2hft_producer_position(producer) | POSITION_SET | (answered ? POSITION_ANSWERED : 0));
+	}
 	K2I_CRASH(mount_commit_before);
 	status = k2hft_producer_commit(producer, chunk, offset, bytes);
 	if (!store)
@@ -266,18 +258,19 @@ int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk
 	if (status == 0)
 		step_end(answered ? WORD_ANSWERED : 0);
 	K2I_CRASH(mount_commit_ended);
-	position_set(0);
+	word_set(&store->position, 0);
 	return status;
 }
 
-void k2i_journal_settle(const struct k2hft_ring *ring)
+void k2i_journal_settle(const struct k2hft_ring *const rings[])
 {
-	uint64_t position = position_get();
+	uint64_t position = word_get(&store->position);
 
-	if (position & POSITION_SET && k2hft_ring_committed(ring, position & ~(POSITION_SET | POSITION_ANSWERED)) == 1)
-		word_set(position & POSITION_ANSWERED ? WORD_ANSWERED : 0);
-	position_set(0);
-	if (word_get() & ~WORD_ANSWERED)
+	if (position & POSITION_SET &&
+	    k2hft_ring_committed(rings[store->lane], position & ~(POSITION_SET | POSITION_ANSWERED)) == 1)
+		word_set(&store->word, position & POSITION_ANSWERED ? WORD_ANSWERED : 0);
+	word_set(&store->position, 0);
+	if (word_get(&store->word) & ~WORD_ANSWERED)
 		put_back();
 	K2I_CRASH(mount_settled);
 }

@@ -39,11 +39,14 @@ bool k2i_journal_answer(const struct iovec *parts, int count);
 void k2i_journal_step_answered(void);
 const void *k2i_journal_last_answer(size_t *bytes);
 
-/* k2hft_producer_commit as the end of a step: both are, or neither is. `answered`: with the answer. */
-int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
-		       bool answered);
+/*
+ * k2hft_producer_commit into the ring of a lane, as the end of a step: both are, or neither is. `answered`: with the
+ * answer.
+ */
+int k2i_journal_commit(struct k2hft_producer *producer, unsigned lane, const struct k2hft_chunk *chunk, size_t offset,
+		       size_t bytes, bool answered);
 
-/* The first call of a successor, with the ring open and nothing released since. */
-void k2i_journal_settle(const struct k2hft_ring *ring);
+/* The first call of a successor, with the rings open, by lane, and nothing released since. */
+void k2i_journal_settle(const struct k2hft_ring *const rings[]);
 
 #endif

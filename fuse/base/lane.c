@@ -17,7 +17,7 @@ int k2i_lane_claim(const struct k2i_mount_lane *lane, size_t bytes, void **paylo
 int k2i_lane_commit(const struct k2i_mount_lane *lane, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
 		    bool answered)
 {
-	int status = k2i_journal_commit(lane->producer, chunk, offset, bytes, answered);
+	int status = k2i_journal_commit(lane->producer, lane->index, chunk, offset, bytes, answered);
 
 	if (status)
 		k2i_lane_drop_claim(lane);

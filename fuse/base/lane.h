@@ -14,6 +14,7 @@ struct k2hft_ring;
 
 /* A ring and the way to its receiver. A mount has one lane. */
 struct k2i_mount_lane {
+	unsigned index;  /* among the mount's lanes */
 	char *ring_file; /* the ring's absolute path; NULL: memory, or without a name */
 	int ring_fd;     /* the keeper's, which keeps it */
 

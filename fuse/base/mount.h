@@ -15,21 +15,6 @@
 #include "fuse/base/kernel.h"
 #include "fuse/base/lane.h"
 
-struct k2i_deferred_opens;
-struct k2i_deferred_write;
-struct k2i_drain;
-struct k2i_handle_table;
-struct k2i_line_limits;
-struct k2i_loop;
-struct k2i_mount_options;
-struct k2i_node_table;
-struct k2i_outputfiles;
-struct k2i_pull;
-struct k2i_queue;
-struct k2i_routes;
-struct k2i_stat_texts;
-struct k2i_truncate_probes;
-
 /* The largest data of a WRITE request. */
 #define K2I_WRITE_BYTES_MAX (1024u * 1024)
 #define K2I_REQUEST_HEAD_BYTES 80u /* in front of it */

@@ -14,7 +14,7 @@
 
 #define PROGRAM "k2hftfuse"
 
-enum { KEY_IGNORED, KEY_REMOUNT };
+enum { KEY_REMOUNT };
 
 /* FUSE_OPT_KEY, whose -1U clang refuses under -Wconversion. */
 #define OPTION_KEY(template, key)                                                                                      \
@@ -50,64 +50,80 @@ static const struct fuse_opt option_table[] = {
 	OPTION("disable_run_chmpx", without_effect, 0),
 	OPTION("chmpxlog=%s", ignored_text, 0),
 	OPTION("json=%s", json, 0),
-	/* Options without effect: a single thread serves; mount(8) and fstab(5) say others to themselves. */
-	OPTION_KEY("-s", KEY_IGNORED),
-	OPTION_KEY("clone_fd", KEY_IGNORED),
-	OPTION_KEY("max_idle_threads=", KEY_IGNORED),
-	OPTION_KEY("max_threads=", KEY_IGNORED),
-	OPTION_KEY("defaults", KEY_IGNORED),
-	OPTION_KEY("auto", KEY_IGNORED),
-	OPTION_KEY("noauto", KEY_IGNORED),
-	OPTION_KEY("user", KEY_IGNORED),
-	OPTION_KEY("user=", KEY_IGNORED),
-	OPTION_KEY("nouser", KEY_IGNORED),
-	OPTION_KEY("users", KEY_IGNORED),
-	OPTION_KEY("owner", KEY_IGNORED),
-	OPTION_KEY("group", KEY_IGNORED),
-	OPTION_KEY("_netdev", KEY_IGNORED),
-	OPTION_KEY("nofail", KEY_IGNORED),
-	OPTION_KEY("relatime", KEY_IGNORED),
-	OPTION_KEY("norelatime", KEY_IGNORED),
-	OPTION_KEY("strictatime", KEY_IGNORED),
-	OPTION_KEY("nostrictatime", KEY_IGNORED),
-	OPTION_KEY("lazytime", KEY_IGNORED),
-	OPTION_KEY("nolazytime", KEY_IGNORED),
-	OPTION_KEY("diratime", KEY_IGNORED),
-	OPTION_KEY("nodiratime", KEY_IGNORED),
-	OPTION_KEY("comment=", KEY_IGNORED),
-	/*
-	 * K2HFTFUSE handed these on to libfuse 2, and there is nothing here that they could tune. Version 3 has but max_read,
-	 * and ends the session over it.
-	 */
-	OPTION_KEY("ac_attr_timeout=", KEY_IGNORED),
-	OPTION_KEY("async_read", KEY_IGNORED),
-	OPTION_KEY("attr_timeout=", KEY_IGNORED),
-	OPTION_KEY("auto_cache", KEY_IGNORED),
-	OPTION_KEY("big_writes", KEY_IGNORED),
-	OPTION_KEY("congestion_threshold=", KEY_IGNORED),
-	OPTION_KEY("direct_io", KEY_IGNORED),
-	OPTION_KEY("entry_timeout=", KEY_IGNORED),
-	OPTION_KEY("hard_remove", KEY_IGNORED),
-	OPTION_KEY("intr", KEY_IGNORED),
-	OPTION_KEY("intr_signal=", KEY_IGNORED),
-	OPTION_KEY("kernel_cache", KEY_IGNORED),
-	OPTION_KEY("large_read", KEY_IGNORED),
-	OPTION_KEY("max_background=", KEY_IGNORED),
-	OPTION_KEY("max_read=", KEY_IGNORED),
-	OPTION_KEY("max_readahead=", KEY_IGNORED),
-	OPTION_KEY("max_write=", KEY_IGNORED),
-	OPTION_KEY("negative_timeout=", KEY_IGNORED),
-	OPTION_KEY("noauto_cache", KEY_IGNORED),
-	OPTION_KEY("noforget", KEY_IGNORED),
-	OPTION_KEY("nonempty", KEY_IGNORED),
-	OPTION_KEY("nopath", KEY_IGNORED),
-	OPTION_KEY("readdir_ino", KEY_IGNORED),
-	OPTION_KEY("remember=", KEY_IGNORED),
-	OPTION_KEY("sync_read", KEY_IGNORED),
-	OPTION_KEY("use_ino", KEY_IGNORED),
 	OPTION_KEY("remount", KEY_REMOUNT),
 	FUSE_OPT_END,
 };
+
+/* Options without effect; those that end in = have a value. */
+static const char *const options_ignored[] = {
+	/* A single thread serves; mount(8) and fstab(5) say others to themselves. */
+	"-s",
+	"clone_fd",
+	"max_idle_threads=",
+	"max_threads=",
+	"defaults",
+	"auto",
+	"noauto",
+	"user",
+	"user=",
+	"nouser",
+	"users",
+	"owner",
+	"group",
+	"_netdev",
+	"nofail",
+	"relatime",
+	"norelatime",
+	"strictatime",
+	"nostrictatime",
+	"lazytime",
+	"nolazytime",
+	"diratime",
+	"nodiratime",
+	"comment=",
+	/*
+	 * K2HFTFUSE handed these on to libfuse 2, and there is nothing here that they could tune. Version 3 has but
+	 * max_read, and ends the session over it.
+	 */
+	"ac_attr_timeout=",
+	"async_read",
+	"attr_timeout=",
+	"auto_cache",
+	"big_writes",
+	"congestion_threshold=",
+	"direct_io",
+	"entry_timeout=",
+	"hard_remove",
+	"intr",
+	"intr_signal=",
+	"kernel_cache",
+	"large_read",
+	"max_background=",
+	"max_read=",
+	"max_readahead=",
+	"max_write=",
+	"negative_timeout=",
+	"noauto_cache",
+	"noforget",
+	"nonempty",
+	"nopath",
+	"readdir_ino",
+	"remember=",
+	"sync_read",
+	"use_ino",
+};
+
+static bool option_is_ignored(const char *option)
+{
+	for (size_t at = 0; at < sizeof(options_ignored) / sizeof(*options_ignored); at++) {
+		size_t bytes = strlen(options_ignored[at]);
+
+		if (strncmp(option, options_ignored[at], bytes) == 0 &&
+		    (options_ignored[at][bytes - 1] == '=' || option[bytes] == '\0'))
+			return true;
+	}
+	return false;
+}
 
 static int word_take(struct k2i_mount_options *options, const char *word)
 {
@@ -129,14 +145,14 @@ static int argument_take(void *data, const char *argument, int key, struct fuse_
 {
 	(void)args;
 	switch (key) {
-	case KEY_IGNORED:
-		return 0;
 	case KEY_REMOUNT:
 		fprintf(stderr, PROGRAM ": remount: a mount that is there is changed by mount -i -o remount\n");
 		return -1;
 	case FUSE_OPT_KEY_NONOPT:
 		return word_take(data, argument);
 	default:
+		if (option_is_ignored(argument))
+			return 0;
 		if (argument[0] == '-') {
 			fprintf(stderr, PROGRAM ": unknown option %s; " PROGRAM " -h lists them\n", argument);
 			return -1;

@@ -77,7 +77,7 @@ static int ring_open(struct k2i_mount *mount)
 	mount->lane.streams_forgotten = stats.streams_forgotten != 0;
 	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
 	if (status == 0)
-		k2i_journal_settle(mount->lane.ring);
+		k2i_journal_settle((const struct k2hft_ring *[]){mount->lane.ring});
 	if (status == 0)
 		status = k2hft_producer_open(mount->lane.ring, &mount->lane.producer);
 	if (status == 0)

@@ -73,18 +73,22 @@ static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 	return set_ids || k2i_mount_ends(mount) || (entry && k2i_pull_left(entry)) ? 0 : K2I_CACHE_SECONDS;
 }
 
-void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)
+void k2i_op_entry(struct k2i_mount *mount, uint64_t node, struct fuse_entry_param *entry)
 {
-	memset(entry, 0, sizeof(*entry));
-	entry->ino = node;
-	entry->generation = k2i_node_at(mount->nodes, node)->generation;
-	entry->attr_timeout = attributes_seconds(mount, node);
-	entry->entry_timeout = K2I_CACHE_SECONDS;
+	const struct k2i_node_entry *known = k2i_node_at(mount->nodes, node);
+
+	*entry = (struct fuse_entry_param){
+		.ino = node,
+		.generation = known ? known->generation : 1,
+		.attr_timeout = attributes_seconds(mount, node),
+		.entry_timeout = K2I_CACHE_SECONDS,
+	};
 	(void)k2i_op_stat(mount, node, &entry->attr);
-	k2i_node_looked_up(mount->nodes, node);
+	if (known)
+		k2i_node_looked_up(mount->nodes, (uint32_t)node);
 }
 
-void k2i_op_reply_entry(fuse_req_t req, int status, uint32_t node)
+void k2i_op_reply_entry(fuse_req_t req, int status, uint64_t node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct fuse_entry_param entry;
@@ -98,35 +102,17 @@ void k2i_op_reply_entry(fuse_req_t req, int status, uint32_t node)
 		k2i_node_forget(mount->nodes, node, 1);
 }
 
-static void special_lookup(fuse_req_t req, uint64_t node)
-{
-	struct fuse_entry_param entry = {
-		.ino = node,
-		.generation = 1,
-		.attr_timeout = K2I_CACHE_SECONDS,
-		.entry_timeout = K2I_CACHE_SECONDS,
-	};
-
-	special_stat(node, &entry.attr);
-	(void)fuse_reply_entry(req, &entry);
-}
-
 void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	uint32_t node;
+	uint64_t node = k2i_op_special(parent, name);
+	int status = strlen(name) > K2I_NODE_NAME_BYTES_MAX ? -ENAMETOOLONG : 0;
 
-	if (k2i_op_special(parent, name)) {
-		special_lookup(req, k2i_op_special(parent, name));
-		return;
-	}
-	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX) {
-		(void)fuse_reply_err(req, ENAMETOOLONG);
-		return;
-	}
-	node = k2i_node_at(mount->nodes, parent) ? k2i_node_find(mount->nodes, (uint32_t)parent, name) : K2I_NODE_NONE;
-	node = k2i_node_of(mount->nodes, node);
-	k2i_op_reply_entry(req, node == K2I_NODE_NONE ? -ENOENT : 0, node);
+	if (!node && status == 0 && k2i_node_at(mount->nodes, parent))
+		node = k2i_node_of(mount->nodes, k2i_node_find(mount->nodes, (uint32_t)parent, name));
+	if (!node && status == 0)
+		status = -ENOENT;
+	k2i_op_reply_entry(req, status, node);
 }
 
 void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups)

@@ -28,9 +28,9 @@ struct k2i_mount *k2i_op_mount(fuse_req_t req);
 /* Attributes of a node; for the ring's link and the status too. -ENOENT */
 int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info);
 /* Fills an entry for `node` and counts the lookup. */
-void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry);
+void k2i_op_entry(struct k2i_mount *mount, uint64_t node, struct fuse_entry_param *entry);
 /* Answers with `node`'s entry, or with an error: `status` is -errno. */
-void k2i_op_reply_entry(fuse_req_t req, int status, uint32_t node);
+void k2i_op_reply_entry(fuse_req_t req, int status, uint64_t node);
 /* The ring's link or the status, if that is what `name` in `parent` is; else 0. */
 uint64_t k2i_op_special(uint64_t parent, const char *name);
 /* Whether there can be a file `name` in `parent`: -ENAMETOOLONG; -EPERM it is a name of the mount's own. */

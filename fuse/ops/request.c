@@ -10,7 +10,6 @@
 #include "fuse/intake/advance.h"
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
-#include "fuse/ops/stat.h"
 #include "fuse/tree/nodes.h"
 #include "fuse/intake/queue.h"
 #include "fuse/ops/deferred_opens.h"
@@ -56,8 +55,7 @@ static void sync_begin(struct k2i_mount *mount, uint64_t unique, uint64_t number
 {
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
 	struct k2i_cached_file *cached = handle_cached_file(mount, handle);
-	/* Nothing of .k2hft-stat is sent. */
-	int status = number >= K2I_STAT_NUMBER_FIRST ? 0 : -EBADF;
+	int status = 0;
 
 	if (cached) {
 		k2i_pull_pass_hole(mount, cached);
@@ -65,6 +63,7 @@ static void sync_begin(struct k2i_mount *mount, uint64_t unique, uint64_t number
 	}
 	if (handle)
 		status = k2i_queue_add_sync(mount, handle, unique, 0);
+	/* Without a handle it is of .k2hft-stat, of which nothing is sent. */
 	if (status || !handle)
 		k2i_reply_status(mount, unique, status);
 	k2i_queue_run(mount);

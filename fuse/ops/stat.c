@@ -16,9 +16,8 @@
 #include "app/program/ring_stats.h"
 #include "fuse/base/journal.h"
 
-struct k2i_stat_text {
-	struct k2i_stat_text *next;
-	uint64_t number;
+/* The kernel keeps its address, as that of the handle. */
+struct stat_text {
 	size_t bytes;
 	char text[];
 };
@@ -37,9 +36,6 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	counts.waiting_bytes = mount->queue->bytes + mount->queue->cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"
-#include "fuse/intake/handles.h"
-#include "fuse/cached/writeback_pull.h"
-#include "fuse/intake/queue.h"
 #undef K2I_MOUNT_COUNTER
 }
 
@@ -65,10 +61,10 @@ static void stat_report(const struct k2i_mount *mount, struct k2i_report *report
 	k2i_report_add(report, "\n");
 }
 
-static int stat_open(struct k2i_mount *mount, uint64_t *number)
+static int stat_open(struct k2i_mount *mount, uint64_t *handle)
 {
 	struct k2i_report report = {0};
-	struct k2i_stat_text *opened;
+	struct stat_text *opened;
 
 	if (mount->stat->count >= K2I_STAT_OPEN_MAX)
 		return -ENFILE;
@@ -81,13 +77,9 @@ static int stat_open(struct k2i_mount *mount, uint64_t *number)
 	free(report.text);
 	if (!opened)
 		return -ENOMEM;
-	K2I_JOURNAL_KEEP(&mount->stat->first);
-	K2I_JOURNAL_KEEP(&mount->stat->next);
-	K2I_JOURNAL_KEEP(&mount->stat->count);
-	opened->next = mount->stat->first;
-	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat->next++;
-	mount->stat->first = opened;
+	K2I_JOURNAL_KEEP(mount->stat);
 	mount->stat->count++;
+	*handle = (uintptr_t)opened;
 	return 0;
 }
 
@@ -108,11 +100,9 @@ void k2i_op_open_stat(fuse_req_t req, struct fuse_file_info *file)
 
 void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fuse_file_info *file)
 {
-	const struct k2i_stat_text *text = k2i_op_mount(req)->stat->first;
+	const struct stat_text *text = (const struct stat_text *)(uintptr_t)file->fh;
 
-	while (text && text->number != file->fh)
-		text = text->next;
-	if (!text || offset < 0 || (uint64_t)offset >= text->bytes) {
+	if (offset < 0 || (uint64_t)offset >= text->bytes) {
 		(void)fuse_reply_buf(req, NULL, 0);
 		return;
 	}
@@ -121,18 +111,9 @@ void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fu
 	(void)fuse_reply_buf(req, text->text + offset, size);
 }
 
-void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
+void k2i_stat_close(struct k2i_mount *mount, uint64_t handle)
 {
-	struct k2i_stat_text **place = &mount->stat->first, *closed;
-
-	while (*place && (*place)->number != number)
-		place = &(*place)->next;
-	closed = *place;
-	if (!closed)
-		return;
-	K2I_JOURNAL_KEEP(place);
-	K2I_JOURNAL_KEEP(&mount->stat->count);
-	*place = closed->next;
+	K2I_JOURNAL_KEEP(mount->stat);
 	mount->stat->count--;
-	k2i_journal_free(closed);
+	k2i_journal_free((struct stat_text *)(uintptr_t)handle);
 }

@@ -44,7 +44,7 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 	if (worker == 0)
 		_exit(k2i_handle_lost(mounted->handle) == -EIO ? EXIT_SUCCESS : EXIT_FAILURE);
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle(mounted->mount.lane.ring);
+	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lane.ring});
 	assert_int_equal(k2i_handle_lost(mounted->handle), -EIO);
 	assert_int_equal(k2i_handle_lost(mounted->handle), 0);
 }

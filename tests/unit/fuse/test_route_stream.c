@@ -24,7 +24,7 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle(mounted->mount.lane.ring);
+	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lane.ring});
 	k2i_write_release(&mounted->mount, closed);
 	k2i_journal_step();
 	k2i_routes_release_streams(&mounted->mount);

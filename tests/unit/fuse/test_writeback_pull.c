@@ -454,7 +454,7 @@ static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle(mounted->mount.lane.ring);
+	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lane.ring});
 	assert_int_equal(file->writers, 1);
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_close(&mounted->mount, file);
