@@ -120,7 +120,7 @@ static const struct k2i_lookup lookup = {name_of, leads_to};
 
 static struct k2i_hosts *hosts_of(const char *name)
 {
-	struct k2i_sender_node node = {(char *)(uintptr_t)name, {"f.ini", 3}};
+	struct k2i_sender_node node = {.name = (char *)(uintptr_t)name, .place = {"f.ini", 3}};
 	const struct k2i_settings settings = {.senders = &node, .sender_count = name ? 1 : 0};
 	struct k2i_hosts *hosts;
 
