@@ -86,10 +86,10 @@ static void writes_run(const struct k2i_line_limits *limits, unsigned flags, uin
 		free(copy);
 		at += step;
 		if (flags & PIECES && !limits->record_bytes_max && fuzz_random(&random) % 4 == 0 &&
-		    k2i_line_buffer_so_far(&text, &part) == K2I_LINE_PIECE)
+		    k2i_line_buffer_flush(&text, false, &part) == K2I_LINE_PIECE)
 			part_keep(&taken, K2I_LINE_PIECE, &part, limits->piece_bytes_max);
 	}
-	event = k2i_line_buffer_end(&text, &part);
+	event = k2i_line_buffer_flush(&text, true, &part);
 	if (event == K2I_LINE_RECORD)
 		part_keep(&taken, event, &part, SIZE_MAX);
 	k2i_line_buffer_free(&text);
