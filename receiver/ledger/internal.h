@@ -26,6 +26,7 @@ struct k2i_ledger {
 	bool doubted;        /* so it says, and no commit has come since */
 	bool resumed;        /* it was loaded from a process that died while the machine went on */
 	uint64_t number;     /* the last commit's */
+	struct k2i_ledger_record next; /* what record_append writes */
 	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
 };
 

@@ -135,11 +135,13 @@ static int record_write(struct k2i_ledger *ledger, size_t length)
 	return error;
 }
 
-/* ledger->record, of `length` bytes (or an error), and `spare` bytes more that those behind it find allocated. */
-static int record_append(struct k2i_ledger *ledger, int length, uint64_t spare)
+/* ledger->next becomes a record of this type. `spare` bytes more are allocated, for those behind it. */
+static int record_append(struct k2i_ledger *ledger, enum k2i_ledger_record_type type, uint64_t spare)
 {
-	int error;
+	int length, error;
 
+	ledger->next.type = type;
+	length = k2i_ledger_record_encode(&ledger->next, ledger->record);
 	if (length < 0)
 		return length;
 	error = log_allocate(ledger->log, &ledger->allocated, ledger->end + (uint64_t)length + spare);
@@ -293,7 +295,9 @@ int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_fi
 
 	(void)pthread_mutex_lock(&ledger->mutex);
 	log_trim(ledger);
-	result = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record), K2I_LEDGER_SYNC_BYTES);
+	ledger->next.files[0] = *file;
+	ledger->next.stages.marks = file->deferred ? K2I_LEDGER_MARK_DEFERRED : 0;
+	result = record_append(ledger, K2I_LEDGER_OPENED, K2I_LEDGER_SYNC_BYTES);
 	if (!result)
 		result = k2i_known_file_opened(&ledger->known, file);
 	if (!result && ledger->stale)
@@ -311,8 +315,8 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t 
 	if (file) {
 		k2i_known_file_closed(&ledger->known, file);
 		/* Without the record the next start looks at a file more. */
-		(void)record_append(ledger, k2i_ledger_closed_encode(birth, inode, ledger->record),
-				    K2I_LEDGER_SYNC_BYTES);
+		ledger->next.files[0] = (struct k2i_ledger_file){.birth = birth, .inode = inode};
+		(void)record_append(ledger, K2I_LEDGER_CLOSED, K2I_LEDGER_SYNC_BYTES);
 	}
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
@@ -322,14 +326,18 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 {
 	bool known = k2i_known_ring_find(&ledger->known, ring->uuid, ring->sink) != NULL;
 	struct k2i_known_ring *place = k2i_known_ring_place(&ledger->known, ring->uuid, ring->sink);
+	size_t i;
 	int error;
 
 	/* Allocations come first: they can fail, and nothing is written then. */
 	if (!place)
 		return -ENOMEM;
 	/* A full disk must not keep what was committed from being acknowledged. */
-	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record),
-			      K2I_LEDGER_SYNC_BYTES);
+	ledger->next.ring = *ring;
+	ledger->next.file_count = file_count;
+	for (i = 0; i < file_count; i++)
+		ledger->next.files[i] = files[i];
+	error = record_append(ledger, K2I_LEDGER_COMMIT, K2I_LEDGER_SYNC_BYTES);
 	if (error) {
 		if (!known)
 			k2i_known_ring_forget(&ledger->known, place);
@@ -361,7 +369,8 @@ void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16])
 	if (k2i_known_rows_forget(&ledger->known, uuid)) {
 		rings_counted(ledger);
 		/* Without the record the next start knows a ring more. */
-		(void)record_append(ledger, k2i_ledger_forgotten_encode(uuid, ledger->record), K2I_LEDGER_SYNC_BYTES);
+		memcpy(ledger->next.ring.uuid, uuid, 16);
+		(void)record_append(ledger, K2I_LEDGER_FORGOTTEN, K2I_LEDGER_SYNC_BYTES);
 	}
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
@@ -384,7 +393,7 @@ int k2i_ledger_mark(struct k2i_ledger *ledger, uint64_t *number)
 	*number = ledger->number;
 	/* Not for what a failed sync has marked already: the log has room for one of each behind a commit. */
 	if (ledger->known.first[K2I_KNOWN_CHANGED] && !ledger->stale)
-		error = record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_MARK, ledger->record), 0);
+		error = record_append(ledger, K2I_LEDGER_MARK, 0);
 	if (!error)
 		k2i_known_mark(&ledger->known);
 	(void)pthread_mutex_unlock(&ledger->mutex);
@@ -396,8 +405,9 @@ int k2i_ledger_checkpoint(struct k2i_ledger *ledger)
 	int error = 0;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
+	ledger->next.end = ledger->synced_end;
 	if (!ledger->stale)
-		error = record_append(ledger, k2i_ledger_checkpoint_encode(ledger->synced_end, ledger->record), 0);
+		error = record_append(ledger, K2I_LEDGER_CHECKPOINT, 0);
 	if (!error)
 		k2i_known_checkpoint(&ledger->known);
 	(void)pthread_mutex_unlock(&ledger->mutex);
@@ -454,7 +464,7 @@ void k2i_ledger_doubt(struct k2i_ledger *ledger)
 	 * A disk that is full has no room for another log, but this one has some. Nobody else would tell a receiver that
 	 * starts now, and it would take for written what nobody has.
 	 */
-	if (!ledger->doubted && !record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_DOUBT, ledger->record), 0))
+	if (!ledger->doubted && !record_append(ledger, K2I_LEDGER_DOUBT, 0))
 		ledger->doubted = true;
 	ledger->stale = true;
 	(void)log_rewrite(ledger);
@@ -529,7 +539,7 @@ void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
 		return;
 	K2I_CRASH(ledger_clean_before);
 	if (clean && ledger->log >= 0 && !ledger->stale &&
-	    !record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_CLEAN, ledger->record), 0))
+	    !record_append(ledger, K2I_LEDGER_CLEAN, 0))
 		(void)fdatasync(ledger->log);
 	K2I_CRASH(ledger_clean);
 	k2i_known_free(&ledger->known);

@@ -30,35 +30,8 @@
 #define SINK_SHIFT 8
 #define SINK_BELOW ((1u << SINK_SHIFT) - 1)
 
-/* COMMIT */
-#define COMMIT_EPOCH_AT (BODY_AT + 16)
-#define COMMIT_POSITION_AT (BODY_AT + 24)
-#define COMMIT_FLAGS_AT (BODY_AT + 32)
-#define COMMIT_FILES_AT (BODY_AT + 40)
-#define FILE_BYTES 32
-
-/* OPENED */
-#define OPENED_PATH_AT (BODY_AT + 40)
-
-/* CLOSED, FORGOTTEN */
-#define SUBJECT_BYTES (BODY_AT + 16)
-
-/* CHECKPOINT */
 #define CHECKPOINT_BYTES (BODY_AT + 8)
 
-/* RING */
-#define RING_EPOCH_AT (BODY_AT + 16)
-#define RING_FLAGS_AT (BODY_AT + 24)
-#define RING_MARKS_AT (BODY_AT + 28)
-#define RING_STAGES_AT (BODY_AT + 32)
-#define RING_BYTES (BODY_AT + 56)
-
-/* FILE */
-#define FILE_STAGES_AT (BODY_AT + 16)
-#define FILE_PATH_AT (BODY_AT + 72)
-
-_Static_assert(COMMIT_FILES_AT + K2I_LEDGER_FILES_MAX * FILE_BYTES <= K2I_LEDGER_RECORD_BYTES_MAX,
-	       "the largest commit fits a record");
 _Static_assert(K2I_LEDGER_SYNC_BYTES == 2 * BODY_AT + CHECKPOINT_BYTES, "a MARK, its CHECKPOINT, and a DOUBT");
 _Static_assert(HEADER_CHECKSUM_AT + 8 == K2I_LEDGER_HEADER_BYTES, "header size");
 
@@ -90,265 +63,191 @@ static uint64_t record_checksum(const uint8_t *bytes, size_t record_bytes)
 	return k2i_hash_pair(bytes, CHECKSUM_AT, bytes + BODY_AT, record_bytes - BODY_AT);
 }
 
-static int record_finish(uint8_t *bytes, size_t record_bytes, enum k2i_ledger_record_type type, size_t count)
+/* A body that is written, or read: a function below does either, so that both have the same form. */
+struct body {
+	uint8_t *bytes; /* the record's */
+	size_t at, end;
+	bool put, wrong;
+};
+
+static bool body_has(struct body *body, size_t bytes)
 {
-	k2i_wire_u32_put(bytes + BYTES_AT, (uint32_t)record_bytes);
-	k2i_wire_u16_put(bytes + TYPE_AT, (uint16_t)type);
-	k2i_wire_u16_put(bytes + COUNT_AT, (uint16_t)count);
-	k2i_wire_u64_put(bytes + CHECKSUM_AT, record_checksum(bytes, record_bytes));
-	return (int)record_bytes;
+	body->wrong |= body->end - body->at < bytes;
+	return !body->wrong;
 }
 
-static void file_put(uint8_t *bytes, const struct k2i_ledger_file *file)
+static void u32_code(struct body *body, uint32_t *value)
 {
-	k2i_wire_u64_put(bytes, file->birth);
-	k2i_wire_u64_put(bytes + 8, file->inode);
-	k2i_wire_u64_put(bytes + 16, file->length);
-	k2i_wire_u64_put(bytes + 24, file->open_writer);
+	if (!body_has(body, sizeof(*value)))
+		return;
+	if (body->put)
+		k2i_wire_u32_put(body->bytes + body->at, *value);
+	else
+		*value = k2i_wire_u32(body->bytes + body->at);
+	body->at += sizeof(*value);
 }
 
-static void file_get(const uint8_t *bytes, struct k2i_ledger_file *file)
+static void u64_code(struct body *body, uint64_t *value)
 {
-	file->birth = k2i_wire_u64(bytes);
-	file->inode = k2i_wire_u64(bytes + 8);
-	file->length = k2i_wire_u64(bytes + 16);
-	file->open_writer = k2i_wire_u64(bytes + 24);
-	file->path = NULL;
-	file->deferred = false;
-	file->sink = 0;
+	if (!body_has(body, sizeof(*value)))
+		return;
+	if (body->put)
+		k2i_wire_u64_put(body->bytes + body->at, *value);
+	else
+		*value = k2i_wire_u64(body->bytes + body->at);
+	body->at += sizeof(*value);
 }
 
-int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files, size_t file_count,
-			     uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void uuid_code(struct body *body, uint8_t uuid[16])
 {
-	size_t i;
-
-	if (file_count > K2I_LEDGER_FILES_MAX)
-		return -EINVAL;
-	memcpy(bytes + BODY_AT, ring->uuid, 16);
-	k2i_wire_u64_put(bytes + COMMIT_EPOCH_AT, ring->epoch);
-	k2i_wire_u64_put(bytes + COMMIT_POSITION_AT, ring->position);
-	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT, ring->flags | ring->sink << SINK_SHIFT);
-	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT + 4, 0);
-	for (i = 0; i < file_count; i++)
-		file_put(bytes + COMMIT_FILES_AT + i * FILE_BYTES, &files[i]);
-	return record_finish(bytes, COMMIT_FILES_AT + file_count * FILE_BYTES, K2I_LEDGER_COMMIT, file_count);
+	if (!body_has(body, 16))
+		return;
+	if (body->put)
+		memcpy(body->bytes + body->at, uuid, 16);
+	else
+		memcpy(uuid, body->bytes + body->at, 16);
+	body->at += 16;
 }
 
-/* A path at `path_at`, its length and marks before it. The record's length, or -EINVAL. */
-static int path_put(uint8_t *bytes, size_t path_at, const struct k2i_ledger_file *file, uint32_t marks)
+/* Flags, or marks, and the number of a sink. */
+static void flags_code(struct body *body, uint32_t *flags, uint32_t *sink)
 {
-	size_t path_bytes = strlen(file->path), record_bytes;
+	uint32_t both = *flags | *sink << SINK_SHIFT;
 
-	if (path_bytes == 0 || path_bytes >= sizeof(((struct k2i_ledger_record *)0)->path))
-		return -EINVAL;
-	record_bytes = (size_t)k2i_align_up(path_at + path_bytes, 8);
-	memset(bytes + path_at, 0, record_bytes - path_at);
-	k2i_wire_u32_put(bytes + path_at - 8, (uint32_t)path_bytes);
-	k2i_wire_u32_put(bytes + path_at - 4, marks | file->sink << SINK_SHIFT);
-	memcpy(bytes + path_at, file->path, path_bytes);
-	return (int)record_bytes;
+	u32_code(body, &both);
+	*flags = both & SINK_BELOW;
+	*sink = both >> SINK_SHIFT;
 }
 
-int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void identity_code(struct body *body, struct k2i_ledger_file *file)
 {
-	int record_bytes = path_put(bytes, OPENED_PATH_AT, file, file->deferred ? K2I_LEDGER_MARK_DEFERRED : 0);
-
-	if (record_bytes < 0)
-		return record_bytes;
-	file_put(bytes + BODY_AT, file);
-	return record_finish(bytes, (size_t)record_bytes, K2I_LEDGER_OPENED, 1);
+	u64_code(body, &file->birth);
+	u64_code(body, &file->inode);
 }
 
-int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void file_code(struct body *body, struct k2i_ledger_file *file)
 {
-	k2i_wire_u64_put(bytes + BODY_AT, birth);
-	k2i_wire_u64_put(bytes + BODY_AT + 8, inode);
-	return record_finish(bytes, SUBJECT_BYTES, K2I_LEDGER_CLOSED, 1);
+	if (!body->put)
+		memset(file, 0, sizeof(*file));
+	identity_code(body, file);
+	u64_code(body, &file->length);
+	u64_code(body, &file->open_writer);
 }
 
-int k2i_ledger_forgotten_encode(const uint8_t uuid[16], uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void point_code(struct body *body, struct k2i_ledger_point *point)
 {
-	memcpy(bytes + BODY_AT, uuid, 16);
-	return record_finish(bytes, SUBJECT_BYTES, K2I_LEDGER_FORGOTTEN, 0);
+	u64_code(body, &point->at);
+	u64_code(body, &point->open_writer);
 }
 
-int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void path_code(struct body *body, struct k2i_ledger_record *record)
 {
-	return record_finish(bytes, BODY_AT, type, 0);
+	struct k2i_ledger_file *file = &record->files[0];
+	size_t path_bytes = body->put ? strnlen(file->path, sizeof(record->path)) : 0;
+	uint32_t shown = (uint32_t)path_bytes;
+	uint8_t *path;
+
+	u32_code(body, &shown);
+	flags_code(body, &record->stages.marks, &file->sink);
+	path = body->bytes + body->at;
+	body->wrong |= shown == 0 || shown >= sizeof(record->path);
+	if (body->wrong || !body_has(body, (size_t)k2i_align_up(shown, 8)))
+		return;
+	body->at += (size_t)k2i_align_up(shown, 8);
+	if (body->put) {
+		memset(path, 0, (size_t)k2i_align_up(shown, 8));
+		memcpy(path, file->path, shown);
+		return;
+	}
+	body->wrong |= memchr(path, 0, shown) != NULL;
+	memcpy(record->path, path, shown);
+	record->path[shown] = '\0';
+	file->path = record->path;
+	file->deferred = record->stages.marks & K2I_LEDGER_MARK_DEFERRED;
 }
 
-int k2i_ledger_checkpoint_encode(uint64_t end, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void commit_code(struct body *body, struct k2i_ledger_record *record)
 {
-	k2i_wire_u64_put(bytes + BODY_AT, end);
-	return record_finish(bytes, CHECKPOINT_BYTES, K2I_LEDGER_CHECKPOINT, 0);
+	uint32_t zero = 0;
+
+	body->wrong |= record->file_count > K2I_LEDGER_FILES_MAX;
+	uuid_code(body, record->ring.uuid);
+	u64_code(body, &record->ring.epoch);
+	u64_code(body, &record->ring.position);
+	flags_code(body, &record->ring.flags, &record->ring.sink);
+	u32_code(body, &zero);
+	for (size_t i = 0; i < record->file_count && !body->wrong; i++)
+		file_code(body, &record->files[i]);
 }
 
-int k2i_ledger_ring_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_stages *stages,
-			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+static void ring_code(struct body *body, struct k2i_ledger_record *record)
 {
-	memcpy(bytes + BODY_AT, ring->uuid, 16);
-	k2i_wire_u64_put(bytes + RING_EPOCH_AT, ring->epoch);
-	k2i_wire_u32_put(bytes + RING_FLAGS_AT, ring->flags | ring->sink << SINK_SHIFT);
-	k2i_wire_u32_put(bytes + RING_MARKS_AT, stages->marks);
-	k2i_wire_u64_put(bytes + RING_STAGES_AT, stages->now.at);
-	k2i_wire_u64_put(bytes + RING_STAGES_AT + 8, stages->marked.at);
-	k2i_wire_u64_put(bytes + RING_STAGES_AT + 16, stages->synced.at);
-	return record_finish(bytes, RING_BYTES, K2I_LEDGER_RING, 0);
+	uuid_code(body, record->ring.uuid);
+	u64_code(body, &record->ring.epoch);
+	flags_code(body, &record->ring.flags, &record->ring.sink);
+	u32_code(body, &record->stages.marks);
+	u64_code(body, &record->stages.now.at);
+	u64_code(body, &record->stages.marked.at);
+	u64_code(body, &record->stages.synced.at);
+	record->ring.position = record->stages.now.at;
 }
 
-static void point_put(uint8_t *bytes, const struct k2i_ledger_point *point)
+static void stages_code(struct body *body, struct k2i_ledger_record *record)
 {
-	k2i_wire_u64_put(bytes, point->at);
-	k2i_wire_u64_put(bytes + 8, point->open_writer);
+	identity_code(body, &record->files[0]);
+	point_code(body, &record->stages.now);
+	point_code(body, &record->stages.marked);
+	point_code(body, &record->stages.synced);
+	path_code(body, record);
 }
 
-int k2i_ledger_file_encode(const struct k2i_ledger_file *file, const struct k2i_ledger_stages *stages,
-			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+/* As log.h describes each. */
+static void body_code(struct body *body, struct k2i_ledger_record *record)
 {
-	int record_bytes = path_put(bytes, FILE_PATH_AT, file, stages->marks);
-
-	if (record_bytes < 0)
-		return record_bytes;
-	k2i_wire_u64_put(bytes + BODY_AT, file->birth);
-	k2i_wire_u64_put(bytes + BODY_AT + 8, file->inode);
-	point_put(bytes + FILE_STAGES_AT, &stages->now);
-	point_put(bytes + FILE_STAGES_AT + 16, &stages->marked);
-	point_put(bytes + FILE_STAGES_AT + 32, &stages->synced);
-	return record_finish(bytes, (size_t)record_bytes, K2I_LEDGER_FILE, 1);
-}
-
-static void flags_get(const uint8_t *bytes, struct k2i_ledger_ring *ring)
-{
-	ring->flags = k2i_wire_u32(bytes) & SINK_BELOW;
-	ring->sink = k2i_wire_u32(bytes) >> SINK_SHIFT;
-}
-
-static int commit_decode(const uint8_t *bytes, size_t record_bytes, size_t count, struct k2i_ledger_record *record)
-{
-	size_t i;
-
-	if (count > K2I_LEDGER_FILES_MAX || record_bytes != COMMIT_FILES_AT + count * FILE_BYTES)
-		return -EBADMSG;
-	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
-	record->ring.epoch = k2i_wire_u64(bytes + COMMIT_EPOCH_AT);
-	record->ring.position = k2i_wire_u64(bytes + COMMIT_POSITION_AT);
-	flags_get(bytes + COMMIT_FLAGS_AT, &record->ring);
-	for (i = 0; i < count; i++)
-		file_get(bytes + COMMIT_FILES_AT + i * FILE_BYTES, &record->files[i]);
-	record->file_count = count;
-	return 0;
-}
-
-static int path_get(const uint8_t *bytes, size_t record_bytes, size_t path_at, struct k2i_ledger_record *record)
-{
-	size_t path_bytes;
-
-	if (record_bytes < path_at)
-		return -EBADMSG;
-	path_bytes = k2i_wire_u32(bytes + path_at - 8);
-	if (path_bytes == 0 || path_bytes >= sizeof(record->path) ||
-	    record_bytes != k2i_align_up(path_at + path_bytes, 8) || memchr(bytes + path_at, 0, path_bytes))
-		return -EBADMSG;
-	memcpy(record->path, bytes + path_at, path_bytes);
-	record->path[path_bytes] = '\0';
-	record->stages.marks = k2i_wire_u32(bytes + path_at - 4) & SINK_BELOW;
-	file_get(bytes + BODY_AT, &record->files[0]);
-	record->files[0].sink = k2i_wire_u32(bytes + path_at - 4) >> SINK_SHIFT;
-	record->files[0].path = record->path;
-	record->files[0].deferred = record->stages.marks & K2I_LEDGER_MARK_DEFERRED;
-	record->file_count = 1;
-	return 0;
-}
-
-static int checkpoint_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
-{
-	if (record_bytes != CHECKPOINT_BYTES)
-		return -EBADMSG;
-	record->end = k2i_wire_u64(bytes + BODY_AT);
-	return 0;
-}
-
-static int ring_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
-{
-	if (record_bytes != RING_BYTES)
-		return -EBADMSG;
-	memset(&record->stages, 0, sizeof(record->stages));
-	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
-	record->ring.epoch = k2i_wire_u64(bytes + RING_EPOCH_AT);
-	flags_get(bytes + RING_FLAGS_AT, &record->ring);
-	record->stages.marks = k2i_wire_u32(bytes + RING_MARKS_AT);
-	record->stages.now.at = record->ring.position = k2i_wire_u64(bytes + RING_STAGES_AT);
-	record->stages.marked.at = k2i_wire_u64(bytes + RING_STAGES_AT + 8);
-	record->stages.synced.at = k2i_wire_u64(bytes + RING_STAGES_AT + 16);
-	return 0;
-}
-
-static void point_get(const uint8_t *bytes, struct k2i_ledger_point *point)
-{
-	point->at = k2i_wire_u64(bytes);
-	point->open_writer = k2i_wire_u64(bytes + 8);
-}
-
-static int file_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
-{
-	int error = path_get(bytes, record_bytes, FILE_PATH_AT, record);
-
-	if (error)
-		return error;
-	point_get(bytes + FILE_STAGES_AT, &record->stages.now);
-	point_get(bytes + FILE_STAGES_AT + 16, &record->stages.marked);
-	point_get(bytes + FILE_STAGES_AT + 32, &record->stages.synced);
-	return 0;
-}
-
-static int closed_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
-{
-	if (record_bytes != SUBJECT_BYTES)
-		return -EBADMSG;
-	record->files[0].birth = k2i_wire_u64(bytes + BODY_AT);
-	record->files[0].inode = k2i_wire_u64(bytes + BODY_AT + 8);
-	record->file_count = 1;
-	return 0;
-}
-
-static int forgotten_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
-{
-	if (record_bytes != SUBJECT_BYTES)
-		return -EBADMSG;
-	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
-	return 0;
-}
-
-static int body_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
-{
-	unsigned type = k2i_wire_u16(bytes + TYPE_AT);
-
-	record->file_count = 0;
-	record->type = (enum k2i_ledger_record_type)type;
-	switch (type) {
+	switch (record->type) {
 	case K2I_LEDGER_COMMIT:
-		return commit_decode(bytes, record_bytes, k2i_wire_u16(bytes + COUNT_AT), record);
+		commit_code(body, record);
+		return;
 	case K2I_LEDGER_OPENED:
-		return path_get(bytes, record_bytes, OPENED_PATH_AT, record);
+		file_code(body, &record->files[0]);
+		path_code(body, record);
+		return;
 	case K2I_LEDGER_CLOSED:
-		return closed_decode(bytes, record_bytes, record);
+		identity_code(body, &record->files[0]);
+		return;
 	case K2I_LEDGER_CHECKPOINT:
-		return checkpoint_decode(bytes, record_bytes, record);
+		u64_code(body, &record->end);
+		return;
 	case K2I_LEDGER_RING:
-		return ring_decode(bytes, record_bytes, record);
+		ring_code(body, record);
+		return;
 	case K2I_LEDGER_FILE:
-		return file_decode(bytes, record_bytes, record);
+		stages_code(body, record);
+		return;
 	case K2I_LEDGER_FORGOTTEN:
-		return forgotten_decode(bytes, record_bytes, record);
+		uuid_code(body, record->ring.uuid);
+		return;
 	case K2I_LEDGER_CLEAN:
 	case K2I_LEDGER_MARK:
 	case K2I_LEDGER_WHOLE:
 	case K2I_LEDGER_DOUBT:
-		return record_bytes == BODY_AT ? 0 : -EBADMSG;
-	default:
-		return -EBADMSG;
+		return;
 	}
+	body->wrong = true;
+}
+
+int k2i_ledger_record_encode(struct k2i_ledger_record *record, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+{
+	struct body body = {bytes, BODY_AT, K2I_LEDGER_RECORD_BYTES_MAX, .put = true};
+
+	body_code(&body, record);
+	if (body.wrong)
+		return -EINVAL;
+	k2i_wire_u32_put(bytes + BYTES_AT, (uint32_t)body.at);
+	k2i_wire_u16_put(bytes + TYPE_AT, (uint16_t)record->type);
+	k2i_wire_u16_put(bytes + COUNT_AT, (uint16_t)(record->type == K2I_LEDGER_COMMIT ? record->file_count : 0));
+	k2i_wire_u64_put(bytes + CHECKSUM_AT, record_checksum(bytes, body.at));
+	return (int)body.at;
 }
 
 static bool zeros_only(const uint8_t *bytes, size_t byte_count)
@@ -363,19 +262,21 @@ static bool length_plausible(size_t record_bytes)
 
 int k2i_ledger_record_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_record *record)
 {
-	size_t record_bytes;
-	int error;
+	struct body body = {(uint8_t *)(uintptr_t)bytes, BODY_AT, .put = false}; /* it is only read */
+	size_t record_bytes = byte_count < BODY_AT ? 0 : k2i_wire_u32(bytes + BYTES_AT);
 
-	if (byte_count < BODY_AT)
-		return zeros_only(bytes, byte_count) ? 0 : -EBADMSG;
-	record_bytes = k2i_wire_u32(bytes + BYTES_AT);
 	if (record_bytes == 0)
 		return zeros_only(bytes, byte_count) ? 0 : -EBADMSG;
 	if (!length_plausible(record_bytes) || record_bytes > byte_count ||
 	    k2i_wire_u64(bytes + CHECKSUM_AT) != record_checksum(bytes, record_bytes))
 		return -EBADMSG;
-	error = body_decode(bytes, record_bytes, record);
-	return error ? error : (int)record_bytes;
+	record->type = (enum k2i_ledger_record_type)k2i_wire_u16(bytes + TYPE_AT);
+	record->file_count = k2i_wire_u16(bytes + COUNT_AT);
+	memset(&record->stages, 0, sizeof(record->stages));
+	memset(&record->files[0], 0, sizeof(record->files[0]));
+	body.end = record_bytes;
+	body_code(&body, record);
+	return body.wrong || body.at != record_bytes ? -EBADMSG : (int)record_bytes;
 }
 
 bool k2i_ledger_record_torn(const uint8_t *log, size_t log_bytes, size_t offset)

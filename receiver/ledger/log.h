@@ -64,13 +64,17 @@ struct k2i_ledger_stages { /* as of the last commit, of the last MARK, and of th
 	uint32_t marks;
 };
 
+/*
+ * A RING has its position in the stages, a FILE its length; so is DEFERRED of an OPENED. A record that was read has the
+ * position and DEFERRED in `ring` and `files`, too.
+ */
 struct k2i_ledger_record {
 	enum k2i_ledger_record_type type;
 	struct k2i_ledger_ring ring;
-	size_t file_count;
+	size_t file_count;                                  /* COMMIT */
 	struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX]; /* OPENED, CLOSED, FILE: the first */
-	char path[1024];                                    /* OPENED, FILE: what files[0].path points to */
-	struct k2i_ledger_stages stages;                    /* RING, FILE */
+	char path[1024];                                    /* OPENED, FILE: what files[0].path of one read points to */
+	struct k2i_ledger_stages stages;                    /* RING, FILE; marks of OPENED */
 	uint64_t end;                                       /* CHECKPOINT */
 };
 
@@ -84,19 +88,7 @@ void k2i_ledger_header_encode(const struct k2i_ledger_header *header, uint8_t by
 int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_header *header);
 
 /* Bytes written, at most K2I_LEDGER_RECORD_BYTES_MAX; -EINVAL a path or a count that does not fit. */
-int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files, size_t file_count,
-			     uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_forgotten_encode(const uint8_t uuid[16], uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-/* CLEAN, MARK, WHOLE and DOUBT */
-int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_checkpoint_encode(uint64_t end, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-/* Without the ring's position and the file's length, which are in the stages. */
-int k2i_ledger_ring_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_stages *stages,
-			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_file_encode(const struct k2i_ledger_file *file, const struct k2i_ledger_stages *stages,
-			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+int k2i_ledger_record_encode(struct k2i_ledger_record *record, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 
 /* The record at the begin of `bytes`: its length; 0 none (zeros only, to the end); -EBADMSG it is wrong. */
 int k2i_ledger_record_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_record *record);

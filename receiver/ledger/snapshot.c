@@ -25,8 +25,15 @@ static uint8_t *room_get(struct k2i_snapshot *snapshot)
 	return bytes + snapshot->used;
 }
 
-static void record_add(struct k2i_snapshot *snapshot, int length)
+static void record_add(struct k2i_snapshot *snapshot, enum k2i_ledger_record_type type)
 {
+	uint8_t *bytes = room_get(snapshot);
+	int length;
+
+	if (!bytes)
+		return;
+	snapshot->next.type = type;
+	length = k2i_ledger_record_encode(&snapshot->next, bytes);
 	if (length < 0)
 		snapshot->error = length;
 	else
@@ -36,20 +43,21 @@ static void record_add(struct k2i_snapshot *snapshot, int length)
 static void ring_add(void *argument, struct k2i_table_node *node)
 {
 	const struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
-	uint8_t *bytes = room_get(argument);
+	struct k2i_snapshot *snapshot = argument;
 
-	if (bytes)
-		record_add(argument, k2i_ledger_ring_encode(&ring->ring, &ring->entry.stages, bytes));
+	snapshot->next.ring = ring->ring;
+	snapshot->next.stages = ring->entry.stages;
+	record_add(snapshot, K2I_LEDGER_RING);
 }
 
 static void file_add(void *argument, struct k2i_table_node *node)
 {
-	const struct k2i_known_file *known = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
-	struct k2i_ledger_file file = k2i_known_file_shown(known);
-	uint8_t *bytes = room_get(argument);
+	const struct k2i_known_file *file = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+	struct k2i_snapshot *snapshot = argument;
 
-	if (bytes)
-		record_add(argument, k2i_ledger_file_encode(&file, &known->entry.stages, bytes));
+	snapshot->next.files[0] = k2i_known_file_shown(file);
+	snapshot->next.stages = file->entry.stages;
+	record_add(snapshot, K2I_LEDGER_FILE);
 }
 
 int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *header, struct k2i_snapshot *snapshot)
@@ -62,8 +70,6 @@ int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *h
 	snapshot->used = K2I_LEDGER_HEADER_BYTES;
 	k2i_table_each(&known->rings, ring_add, snapshot);
 	k2i_table_each(&known->files, file_add, snapshot);
-	bytes = room_get(snapshot);
-	if (bytes)
-		record_add(snapshot, k2i_ledger_empty_encode(K2I_LEDGER_WHOLE, bytes));
+	record_add(snapshot, K2I_LEDGER_WHOLE);
 	return snapshot->error;
 }

@@ -6,6 +6,7 @@
 
 /* A log that says what is known and nothing else. Zero-initialised; to be freed also after an error. */
 struct k2i_snapshot {
+	struct k2i_ledger_record next;
 	uint8_t *bytes;
 	size_t used, room;
 	int error;

@@ -36,7 +36,7 @@ struct counting_sink {
 	pthread_mutex_t mutex; /* guards the reports: of LATER groups that are not stored yet */
 	struct k2i_sink_report *reports, **last_report;
 	unsigned begun, ended, undone, stored, synced, recovered;
-	int sync_result;
+	atomic_int sync_result; /* the syncer reads it */
 };
 
 static struct counting_sink *counting(struct k2i_sink *sink)

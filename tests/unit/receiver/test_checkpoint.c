@@ -362,12 +362,14 @@ static void test_a_row_for_each_sink(void **state)
 {
 	const struct k2i_ledger_file mark = {1, 100, 5, 0, "a", false, 7};
 	struct k2i_ledger_ring one = ring_make("ring", 100), other = ring_make("ring", 50), found_row;
+	static struct k2i_ledger_record record = {.type = K2I_LEDGER_COMMIT};
 	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
 	unsigned round;
 
 	(void)state;
 	one.flags = K2I_LEDGER_DEFERRED;
-	assert_int_equal(k2i_ledger_commit_encode(&one, NULL, 0, bytes), 56);
+	record.ring = one;
+	assert_int_equal(k2i_ledger_record_encode(&record, bytes), 56);
 	assert_int_equal(bytes[48], K2I_LEDGER_DEFERRED);
 	assert_int_equal(bytes[49] | bytes[50] | bytes[51], 0);
 	other.sink = 7;

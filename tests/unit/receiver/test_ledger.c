@@ -422,24 +422,25 @@ static void test_removed_is_written_again(void **state)
 
 static void test_record_limits(void **state)
 {
-	struct k2i_ledger_ring ring = ring_make("one", 8);
-	static struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX + 1];
+	static struct k2i_ledger_record record = {.type = K2I_LEDGER_COMMIT, .file_count = K2I_LEDGER_FILES_MAX};
 	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
 	char path[1100];
 	int length;
 
 	(void)state;
-	length = k2i_ledger_commit_encode(&ring, files, K2I_LEDGER_FILES_MAX, bytes);
+	length = k2i_ledger_record_encode(&record, bytes);
 	assert_true(length > 0 && length <= (int)sizeof(bytes));
-	assert_int_equal(k2i_ledger_commit_encode(&ring, files, K2I_LEDGER_FILES_MAX + 1, bytes), -EINVAL);
+	record.file_count++;
+	assert_int_equal(k2i_ledger_record_encode(&record, bytes), -EINVAL);
 	memset(path, 'p', sizeof(path));
-	files[0].path = path;
+	record.type = K2I_LEDGER_OPENED;
+	record.files[0].path = path;
 	path[1023] = '\0';
-	length = k2i_ledger_opened_encode(&files[0], bytes);
+	length = k2i_ledger_record_encode(&record, bytes);
 	assert_true(length > 0 && length <= (int)sizeof(bytes));
 	path[1023] = 'p';
 	path[1024] = '\0';
-	assert_int_equal(k2i_ledger_opened_encode(&files[0], bytes), -EINVAL);
+	assert_int_equal(k2i_ledger_record_encode(&record, bytes), -EINVAL);
 }
 
 static int fsync_error;
