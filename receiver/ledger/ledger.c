@@ -538,8 +538,7 @@ void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
 	if (!ledger)
 		return;
 	K2I_CRASH(ledger_clean_before);
-	if (clean && ledger->log >= 0 && !ledger->stale &&
-	    !record_append(ledger, K2I_LEDGER_CLEAN, 0))
+	if (clean && ledger->log >= 0 && !ledger->stale && !record_append(ledger, K2I_LEDGER_CLEAN, 0))
 		(void)fdatasync(ledger->log);
 	K2I_CRASH(ledger_clean);
 	k2i_known_free(&ledger->known);

@@ -10,26 +10,36 @@ preload "$server" -ldl <<'END_OF_C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-long syscall(long number, ...)
+static int opened(const char *called, int directory, const char *name, int flags, va_list arguments)
 {
-	long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	long values[6];
-	va_list arguments;
+	int (*next)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, called);
 
-	va_start(arguments, number);
-	for (int at = 0; at < 6; at++)
-		values[at] = va_arg(arguments, long);
-	va_end(arguments);
-	if (number == SYS_openat2 && strchr((const char *)values[1], '\xff')) {
+	if (strchr(name, '\xff')) {
 		errno = EILSEQ;
 		return -1;
 	}
-	return next(number, values[0], values[1], values[2], values[3], values[4], values[5]);
+	return next(directory, name, flags, flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, unsigned) : 0);
 }
+
+#define OPENAT(called)                                                                                                 \
+	int called(int directory, const char *name, int flags, ...)                                                    \
+	{                                                                                                              \
+		va_list arguments;                                                                                     \
+		int descriptor;                                                                                        \
+                                                                                                                       \
+		va_start(arguments, flags);                                                                            \
+		descriptor = opened(#called, directory, name, flags, arguments);                                       \
+		va_end(arguments);                                                                                     \
+		return descriptor;                                                                                     \
+	}
+#undef openat
+#undef openat64
+OPENAT(openat)
+OPENAT(openat64)
 END_OF_C
 receiver_control
 receiver_config '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"

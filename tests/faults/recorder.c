@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -219,35 +218,6 @@ int openat(int directory, const char *name, int flags, ...)
 	mode = mode_of(flags, arguments);
 	va_end(arguments);
 	return open_at(directory, name, flags, mode);
-}
-
-static long open_beneath(int directory, const char *name, const struct open_how *how, long how_bytes)
-{
-	struct stat status;
-	bool before;
-	long descriptor;
-
-	lock();
-	before = there(directory, name, &status);
-	descriptor = REAL(syscall, SYS_openat2, directory, name, how, how_bytes);
-	if (descriptor >= 0 && how->flags & (O_CREAT | O_TRUNC))
-		opened((int)descriptor, (int)how->flags, before, &status);
-	unlock();
-	return descriptor;
-}
-
-long syscall(long number, ...)
-{
-	long words[6];
-	va_list arguments;
-
-	va_start(arguments, number);
-	for (int word = 0; word < 6; word++)
-		words[word] = va_arg(arguments, long);
-	va_end(arguments);
-	if (number == SYS_openat2)
-		return open_beneath((int)words[0], (const char *)words[1], (const struct open_how *)words[2], words[3]);
-	return REAL(syscall, number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
 /* Names ---------------------------------------------------------------------------------------------------------- */

@@ -3,19 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <k2hft/frame.h>
 
 #include "receiver/base/directory.h"
 #include "config/path.h"
-
-#define TRIES_MAX 8
 
 static int path_check(const char *path)
 {
@@ -59,7 +54,7 @@ static int directory_step(int parent, const char *name, int file_flags, mode_t f
 	return descriptor < 0 ? -errno : descriptor;
 }
 
-/* As openat(2), part by part. */
+/* Part by part, so that none is a symbolic link; path_check has refused "..". */
 static int walk(int base, const char *path, int flags, mode_t mode)
 {
 	char parts[K2HFT_STREAM_PATH_BYTES_MAX + 1], *part = parts, *slash;
@@ -85,46 +80,9 @@ static int walk(int base, const char *path, int flags, mode_t mode)
 	return descriptor < 0 ? -error : descriptor;
 }
 
-int k2i_confine_walk(int base, const char *path, int flags, mode_t mode)
-{
-	int descriptor = walk(base, path, file_flags(flags), mode);
-
-	return descriptor < 0 ? descriptor : file_regular(descriptor);
-}
-
-static int open_beneath(int base, const char *path, int flags, mode_t mode)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(unsigned)flags,
-		.mode = (flags & O_CREAT) ? mode : 0,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	long descriptor;
-	int tries = 0;
-
-	/* EAGAIN: something on the way was renamed meanwhile. */
-	do
-		descriptor = syscall(SYS_openat2, base, path, &how, sizeof(how));
-	while (descriptor < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
-	return descriptor < 0 ? -errno : (int)descriptor;
-}
-
-static int open_confined(int base, const char *path, int flags, mode_t mode)
-{
-	int descriptor = path_check(path);
-
-	if (descriptor)
-		return descriptor;
-	descriptor = open_beneath(base, path, flags, mode);
-	/* A directory is missing, or openat2 is (a seccomp filter that does not know it says EPERM). */
-	if (descriptor == -ENOENT || descriptor == -ENOSYS || descriptor == -EPERM)
-		return walk(base, path, flags, mode);
-	return descriptor;
-}
-
 int k2i_confine_open(int base, const char *path, int flags, mode_t mode)
 {
-	int descriptor = open_confined(base, path, file_flags(flags), mode);
+	int descriptor = walk(base, path, file_flags(flags), mode);
 
 	return descriptor < 0 ? descriptor : file_regular(descriptor);
 }
@@ -134,7 +92,7 @@ int k2i_confine_directory(int base, const char *path)
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, descriptor;
 
 	if (*path)
-		return open_confined(base, path, flags, 0);
+		return walk(base, path, flags, 0);
 	descriptor = openat(base, ".", flags);
 	return descriptor < 0 ? -errno : descriptor;
 }
