@@ -260,7 +260,7 @@ static void file_take(struct k2i_mount *mount, struct k2i_cached_file *file, con
 	taken.offset = watermark;
 	taken.writer_pid = file->writer_pid;
 	if (status == 0 && part.bytes) {
-		k2i_write_cached(mount, file->stream, &taken);
+		k2i_write_take(mount, &taken, file->stream, true);
 	} else {
 		if (status && write->unique)
 			k2i_mount_count_refused(mount, status);

@@ -120,30 +120,43 @@ static int directory_open_below(int directory_fd, const char *name, int flags, m
 	return (int)syscall(SYS_openat2, directory_fd, name, &how, sizeof(how));
 }
 
+static bool directory_is_below(int directory_fd, const char *name)
+{
+	int fd = directory_open_below(directory_fd, name, O_PATH | O_DIRECTORY, 0);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
+}
+
+/* Makes the directories above the last part of `path`; below `directory_fd`, or anywhere with AT_FDCWD. */
+static int directories_make(int directory_fd, const char *path)
+{
+	char part[PATH_MAX];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		if (snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path) >= (int)sizeof(part))
+			return -ENAMETOOLONG;
+		if (directory_fd == AT_FDCWD ? mkdir(part, 0700) && errno != EEXIST
+					     : !directory_is_below(directory_fd, part) &&
+						       (errno != ENOENT || mkdirat(directory_fd, part, 0700)))
+			return -errno;
+	}
+	return 0;
+}
+
 /* Opens `name`, with the directories above it, below `directory_fd`. */
 static int directory_make_below(int directory_fd, const char *name)
 {
-	int fd = directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
-	char part[PATH_MAX];
+	int fd = directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600), status;
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
-		size_t bytes = (size_t)(slash - name);
-
-		if (bytes >= sizeof(part)) {
-			errno = ENAMETOOLONG;
-			return -1;
-		}
-		memcpy(part, name, bytes);
-		part[bytes] = '\0';
-		fd = directory_open_below(directory_fd, part, O_PATH | O_DIRECTORY, 0);
-		if (fd >= 0)
-			(void)close(fd);
-		else if (errno != ENOENT || mkdirat(directory_fd, part, 0700))
-			return -1;
-	}
-	return directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+	status = directories_make(directory_fd, name);
+	if (status == 0)
+		return directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+	errno = -status;
+	return -1;
 }
 
 /* The name of `path` below the directory of its rule. */
@@ -312,7 +325,7 @@ ssize_t k2i_outputfile_read(struct k2i_outputfile *output, char *data, size_t by
 {
 	ssize_t got;
 
-	/* The file whose length is told. A missing file is made by the next record, not by a reader. */
+	/* The file whose length stat(2) gives. A missing file is made by the next record, not by a reader. */
 	(void)output_look_after(output, false);
 	do
 		got = pread(output->fd, data, bytes, (off_t)offset);
@@ -349,25 +362,6 @@ bool k2i_outputfiles_readable(const struct k2i_outputfiles *outputfiles)
 }
 
 /* ---- at the start */
-
-static int path_make_directories(const char *path, size_t bytes)
-{
-	char part[PATH_MAX];
-
-	if (bytes >= sizeof(part))
-		return -ENAMETOOLONG;
-	memcpy(part, path, bytes);
-	part[bytes] = '\0';
-	for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
-		if (slash)
-			*slash = '\0';
-		if (mkdir(part, 0700) && errno != EEXIST)
-			return -errno;
-		if (!slash)
-			return 0;
-		*slash = '/';
-	}
-}
 
 /* The part of a resolved path behind the mount point; NULL: it is not below it. */
 static const char *path_below_mount_point(const struct k2i_mount *mount, const char *path)
@@ -425,10 +419,10 @@ static int place_open_outside(const struct k2i_mount *mount, struct place *place
 	char resolved[PATH_MAX], above[PATH_MAX];
 	int status;
 
-	(void)snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	status = path_make_directories(above, strlen(above));
+	status = directories_make(AT_FDCWD, path);
 	if (status)
 		return status;
+	(void)snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
 	/* A symbolic link must not lead to the mount: a server that waits for itself can't be ended. */
 	if (!realpath(above, resolved))
 		return -errno;

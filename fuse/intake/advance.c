@@ -377,12 +377,13 @@ void k2i_queue_run(struct k2i_mount *mount)
 	syncs_run(mount);
 }
 
+/* `unique` 0: the first. */
 static struct k2i_queued *sync_take(struct k2i_queue *queue, uint64_t unique)
 {
 	for (struct k2i_queued **place = &queue->syncs; *place; place = &(*place)->next) {
 		struct k2i_queued *item = *place;
 
-		if (item->unique != unique || item->unseen)
+		if (unique && (item->unique != unique || item->unseen))
 			continue;
 		K2I_JOURNAL_KEEP(place);
 		*place = item->next;
@@ -393,27 +394,24 @@ static struct k2i_queued *sync_take(struct k2i_queue *queue, uint64_t unique)
 
 bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_queued *item = unique ? sync_take(mount->queue, unique) : NULL, answered = {.next = NULL};
+	struct k2i_queued *item = unique ? sync_take(mount->queue, unique) : NULL, answered;
 
 	if (item) {
 		queued_finish(mount, item, -EINTR);
 		return true;
 	}
-	for (item = mount->queue->first; item; item = item->next) {
-		/* No answer reaches a request that has not come again yet; the kernel repeats this behind it. */
-		if (unique == 0 || item->unique != unique || item->unseen)
-			continue;
-		if (queued_is_refusal(item))
-			k2i_mount_count_refused(mount, -EINTR);
-		answered.unique = item->unique;
-		answered.kind = item->kind;
-		answered.taken = item->taken;
-		answered.synchronous = item->synchronous;
-		k2i_queued_forget_request(item);
-		queued_answer(mount, &answered, -EINTR);
-		return true;
-	}
-	return false;
+	/* No answer reaches a request that has not come again yet; the kernel repeats this behind it. */
+	for (item = mount->queue->first; item && (unique == 0 || item->unique != unique || item->unseen);)
+		item = item->next;
+	if (!item)
+		return false;
+	if (queued_is_refusal(item))
+		k2i_mount_count_refused(mount, -EINTR);
+	answered = *item;
+	answered.answer_bytes = 0;
+	k2i_queued_forget_request(item);
+	queued_answer(mount, &answered, -EINTR);
+	return true;
 }
 
 /*
@@ -436,27 +434,17 @@ static uint64_t queued_accepted_records(struct k2i_mount *mount, const struct k2
 	return records;
 }
 
-/* Off its list and answered in one step: a successor finds the others where they were. */
-static void queued_abandon(struct k2i_mount *mount, struct k2i_queued *item, int error)
-{
-	uint64_t records = queued_accepted_records(mount, item);
-
-	if (records)
-		queued_lose(mount, item->handle, records, error);
-	queued_finish(mount, item, error);
-}
-
+/* Each is off its list and answered in one step: a successor finds the others where they were. */
 void k2i_queue_abandon(struct k2i_mount *mount, int error)
 {
 	struct k2i_queue *queue = mount->queue;
 
-	while (queue->first)
-		queued_abandon(mount, queue_take_first(queue), error);
-	while (queue->syncs) {
-		struct k2i_queued *item = queue->syncs;
+	while (queue->first || queue->syncs) {
+		struct k2i_queued *item = queue->first ? queue_take_first(queue) : sync_take(queue, 0);
+		uint64_t records = queued_accepted_records(mount, item);
 
-		K2I_JOURNAL_KEEP(queue);
-		queue->syncs = item->next;
-		queued_abandon(mount, item, error);
+		if (records)
+			queued_lose(mount, item->handle, records, error);
+		queued_finish(mount, item, error);
 	}
 }

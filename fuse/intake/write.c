@@ -108,23 +108,6 @@ static bool write_commit_at_once(struct k2i_mount *mount, const struct k2i_write
 	       k2i_write_in_place(mount, write, handle, status);
 }
 
-void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
-{
-	struct k2i_queued item;
-	int status = 0;
-
-	if (write_commit_at_once(mount, write, handle, &status))
-		return;
-	if (status == 0) {
-		item = write_item(write, handle);
-		status = write_queue(mount, write, &item);
-	}
-	if (status)
-		k2i_write_refuse(mount, write, status);
-	else
-		k2i_queue_run(mount);
-}
-
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
 {
 	bool answered = mount->queue->cached_bytes < K2I_QUEUE_CACHED_BYTES_MAX;
@@ -144,18 +127,23 @@ int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, c
 	return 0;
 }
 
-void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
+void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, bool cached)
 {
+	struct k2i_queued item;
 	int status = 0;
 
-	if (write_commit_at_once(mount, write, stream, &status))
+	if (write_commit_at_once(mount, write, handle, &status))
 		return;
+	if (status == 0 && cached) {
+		status = k2i_write_queue_cached(mount, handle, write);
+	} else if (status == 0) {
+		item = write_item(write, handle);
+		status = write_queue(mount, write, &item);
+	}
 	if (status == 0)
-		status = k2i_write_queue_cached(mount, stream, write);
-	if (status && write->unique)
-		k2i_write_refuse(mount, write, status);
-	else if (status == 0)
 		k2i_queue_run(mount);
+	else if (write->unique)
+		k2i_write_refuse(mount, write, status);
 }
 
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)

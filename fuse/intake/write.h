@@ -32,20 +32,15 @@ struct k2i_write {
 bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, int *status);
 
 /*
- * Takes what is written directly to `handle`: into the ring, or into the queue. Answers it, or an item of the queue
- * will.
+ * Takes what is written to `handle`: into the ring, or into the queue. Answers it, or an item of the queue will.
+ * `cached`: it is data behind the watermark of a file that is written through the page cache, and answered as soon as it
+ * is in the ring or queued.
  */
-void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle);
+void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, bool cached);
 /* Answers with an error, which is counted. */
 void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, int status);
-
 /*
- * Data behind the watermark of a file that is written through the page cache; the same, but the request is answered as
- * soon as the data is in the ring or queued.
- */
-void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
-/*
- * Queues it in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
+ * Queues cached data in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
  */
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
 

@@ -34,7 +34,7 @@ static void request_take(struct k2i_mount *mount, const struct k2i_write *write)
 	if (status)
 		k2i_write_refuse(mount, write, status);
 	else
-		k2i_write_take(mount, write, handle);
+		k2i_write_take(mount, write, handle, false);
 }
 
 /* By which others, perhaps, write to the same file through the cache; NULL: nobody does. */

@@ -591,7 +591,7 @@ static void what_was_taken_is_counted_when_there_is_no_room_in_the_end(void **st
 
 	mounted->handle->route->passes_all = true;
 	fill(&mounted->mount, mounted->handle->route->stream_id);
-	k2i_write_cached(&mounted->mount, mounted->handle, &write);
+	k2i_write_take(&mounted->mount, &write, mounted->handle, true);
 	k2i_write_end_all(&mounted->mount);
 	k2i_queue_abandon(&mounted->mount, -ECONNABORTED);
 	assert_int_equal(mounted->mount.counts.lost_records, 2);
