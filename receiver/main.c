@@ -5,22 +5,19 @@
 #include <k2hft/version.h>
 
 #include "app/program/daemon.h"
+#include "app/program/findings.h"
 #include "base/log.h"
 #include "receiver/daemon/options.h"
 #include "receiver/daemon/receiver.h"
-#include "config/settings.h"
 #include "app/program/standard.h"
 
 static int settings_open(const char *file, struct k2i_settings **settings)
 {
-	char message[1024];
-	int error = k2i_settings_load(file, settings, message, sizeof(message));
+	int error = k2i_findings_log(file, settings);
 
-	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "%s", message);
-		/* Memory can be there at the next start, and after the other status systemd does not try it. */
+	/* Memory can be there at the next start, and after the other status systemd does not try it. */
+	if (error)
 		return error == -ENOMEM ? K2I_EXIT_FAILED : K2I_EXIT_CONFIGURATION;
-	}
 	if (!(*settings)->receiver_present || !(*settings)->base_directory) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: no section [K2HFTFUSESVR] with FILE_BASEDIR: it is not for a receiver",
 			file);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "app/program/daemon.h"
+#include "base/nearest.h"
 
 #define PROGRAM "k2hftfuse"
 
@@ -141,22 +142,53 @@ static int word_take(struct k2i_mount_options *options, const char *word)
 	return 0;
 }
 
+/* Stored without the value that it may take; false: none is near. */
+static bool option_nearest(const char *argument, char nearest[K2I_OPTION_ROOM])
+{
+	unsigned best_distance = K2I_NEAREST_NONE;
+	const struct fuse_opt *option;
+	const char *best = NULL;
+	char given[K2I_OPTION_ROOM], known[K2I_OPTION_ROOM];
+
+	(void)snprintf(given, sizeof(given), "%.*s", (int)strcspn(argument, "="), argument);
+	for (option = option_table; option->templ; option++) {
+		const char *before = best;
+
+		(void)snprintf(known, sizeof(known), "%.*s", (int)strcspn(option->templ, "="), option->templ);
+		k2i_nearest_consider(given, known, &best, &best_distance);
+		if (best != before)
+			best = option->templ;
+	}
+	if (best)
+		(void)snprintf(nearest, K2I_OPTION_ROOM, "%.*s", (int)strcspn(best, "%"), best);
+	return best;
+}
+
 static int argument_take(void *data, const char *argument, int key, struct fuse_args *args)
 {
+	struct k2i_mount_options *options = data;
+	char nearest[K2I_OPTION_ROOM];
+	bool near;
+
 	(void)args;
 	switch (key) {
 	case KEY_REMOUNT:
 		fprintf(stderr, PROGRAM ": remount: a mount that is there is changed by mount -i -o remount\n");
 		return -1;
 	case FUSE_OPT_KEY_NONOPT:
-		return word_take(data, argument);
+		return word_take(options, argument);
 	default:
 		if (option_is_ignored(argument))
 			return 0;
+		near = option_nearest(argument, nearest);
 		if (argument[0] == '-') {
-			fprintf(stderr, PROGRAM ": unknown option %s; " PROGRAM " -h lists them\n", argument);
+			fprintf(stderr, PROGRAM ": unknown option %s; %s%s\n", argument,
+				near ? "did you mean " : PROGRAM " -h lists them", near ? nearest : "");
 			return -1;
 		}
+		/* It can also be an option of libfuse. */
+		if (near)
+			memcpy(options->nearest, nearest, sizeof(nearest));
 		return strncmp(argument, "x-", 2) == 0 || strncmp(argument, "X-", 2) == 0 ? 0 : 1;
 	}
 }
@@ -210,7 +242,8 @@ static int config_check(struct k2i_mount_options *options)
 			return -ENOMEM;
 	}
 	if (!options->config) {
-		fprintf(stderr, PROGRAM ": no configuration: -o conf=FILE, or K2HFTCONFFILE in the environment\n");
+		fprintf(stderr, PROGRAM ": no configuration: -o conf=FILE, or K2HFTCONFFILE in the environment%s%s\n",
+			*options->nearest ? "; did you mean " : "", options->nearest);
 		return -EINVAL;
 	}
 	return 0;
@@ -285,9 +318,33 @@ static int options_prepare(struct k2i_mount_options *options)
 	return status;
 }
 
+/* A comma of JSON that was escaped twice, as the tests of K2HFTFUSE do it: libfuse takes one of the two off. */
+static void commas_unescape(char *argument)
+{
+	char *to = argument;
+	size_t backslashes;
+
+	if (!strstr(argument, "json=") && !strstr(argument, "conf={"))
+		return;
+	while (*argument) {
+		backslashes = strspn(argument, "\\");
+		if (backslashes == 2 && argument[2] == ',') {
+			argument++;
+			backslashes = 1;
+		}
+		backslashes += argument[backslashes] != '\0';
+		memmove(to, argument, backslashes);
+		to += backslashes;
+		argument += backslashes;
+	}
+	*to = '\0';
+}
+
 int k2i_mount_options_parse(int argc, char **argv, struct k2i_mount_options *options)
 {
 	memset(options, 0, sizeof(*options));
+	for (int number = 1; number < argc; number++)
+		commas_unescape(argv[number]);
 	options->args = (struct fuse_args)FUSE_ARGS_INIT(argc, argv);
 	if (fuse_opt_parse(&options->args, options, option_table, argument_take))
 		return -EINVAL;

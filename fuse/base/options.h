@@ -7,6 +7,8 @@
 #include "fuse/base/fuse_api.h"
 #include "base/log.h"
 
+#define K2I_OPTION_ROOM 64u
+
 /* The command line of k2hftfuse(8): its own options, and what libfuse takes. */
 struct k2i_mount_options {
 	struct fuse_args args; /* what libfuse takes */
@@ -20,6 +22,7 @@ struct k2i_mount_options {
 	int foreground, debug, help, version, allow_other, allow_root;
 	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
 	char *ignored_text;
+	char nearest[K2I_OPTION_ROOM]; /* the option that an unknown one may have been; "": none */
 	enum k2hft_log_level level;
 };
 

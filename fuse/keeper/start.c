@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "app/program/daemon.h"
+#include "app/program/findings.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/ops/ops.h"
 #include "fuse/base/options.h"
@@ -110,9 +111,13 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 
 static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *options)
 {
+	struct k2i_settings *settings;
 	char message[1024] = "";
-	int status = k2i_sender_config_load(options->config, &mount->config, message, sizeof(message));
+	int status = k2i_findings_log(options->config, &settings);
 
+	if (status)
+		return status;
+	status = k2i_sender_config_make(settings, &mount->config, message, sizeof(message));
 	if (status == 0) {
 		mount->settings = mount->config.settings;
 		status = k2i_rules_compile(mount->settings, &mount->rules, message, sizeof(message));
@@ -286,8 +291,11 @@ static int mount_point_mount(struct k2i_mount *mount)
 
 	fuse_set_log_func(log_take_fuse);
 	mount->kernel.session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
-	if (!mount->kernel.session) /* it has said which option it does not know */
+	if (!mount->kernel.session) { /* it has said which option it does not know */
+		if (mount->options->nearest[0])
+			k2i_log(K2HFT_LOG_ERROR, "did you mean -o %s?", mount->options->nearest);
 		return K2I_STATUS_USAGE;
+	}
 	if (access("/dev/fuse", F_OK))
 		return k2i_mount_fail(
 			"/dev/fuse, which modprobe fuse makes, and a container has with --device /dev/fuse", -errno);

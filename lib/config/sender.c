@@ -54,15 +54,11 @@ static void tls_from_settings(const struct k2i_settings *settings, struct k2i_se
 	config->options.tls = &config->tls;
 }
 
-int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
+int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_config *config, char *message,
+			   size_t message_room)
 {
-	struct k2i_settings *settings;
-	int status = k2i_settings_load(file, &settings, message, message_room);
-	unsigned port;
+	unsigned port = k2i_settings_port(settings, false);
 
-	if (status)
-		return status;
-	port = k2i_settings_port(settings, false);
 	/* The settings of a mount's file that has been checked. */
 	if (!settings->server_count || !settings->servers[0].name || !port) {
 		(void)snprintf(message, message_room,
@@ -84,6 +80,14 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	tls_from_settings(settings, config);
 	config->options.expire_s = settings->expire_s > UINT32_MAX ? UINT32_MAX : (uint32_t)settings->expire_s;
 	return 0;
+}
+
+int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
+{
+	struct k2i_settings *settings;
+	int status = k2i_settings_load(file, &settings, message, message_room);
+
+	return status ? status : k2i_sender_config_make(settings, config, message, message_room);
 }
 
 static const char *ring_reason(int error)

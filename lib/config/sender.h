@@ -17,6 +17,9 @@ struct k2i_sender_config {
 
 /* Errors as k2hft_sender_open_config's; `message` is never NULL. k2i_sender_config_free after success only. */
 int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room);
+/* The same of settings that were loaded without an error, which are its own from then on, also after one. */
+int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_config *config, char *message,
+			   size_t message_room);
 /*
  * Why the ring that it asks for can't be opened and what to do, in one line; with the key that says where it is, unless
  * its options were changed after it was loaded, or are of no file.

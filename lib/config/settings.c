@@ -120,14 +120,42 @@ const char *k2i_settings_below(const struct k2i_settings *settings, const char *
 {
 	struct k2i_tls_settings tls = {0};
 	bool used = k2i_settings_tls(settings, false, &tls);
-	const char *const files[] = {settings->queue_type == K2I_QUEUE_FILE ? settings->queue_file : NULL,
-				     used ? tls.authority : NULL, used ? tls.certificate : NULL,
+	const char *const files[] = {settings->queue_file, used ? tls.authority : NULL, used ? tls.certificate : NULL,
 				     used ? tls.private_key : NULL, used ? tls.shared_key : NULL};
 
 	for (size_t number = 0; number < sizeof(files) / sizeof(files[0]); number++)
 		if (files[number] && leads_below(files[number], mount_point))
 			return files[number];
 	return NULL;
+}
+
+/* The struct of a receiver's section; NULL: none of these. */
+static const void *receiver_object(const struct k2i_settings *settings, enum k2i_section section)
+{
+	if (section == K2I_SECTION_SVRNODE)
+		return k2i_settings_node(settings, true);
+	return section == K2I_SECTION_GLOBAL || section == K2I_SECTION_K2HFTFUSESVR ? settings : NULL;
+}
+
+size_t k2i_settings_changed(const struct k2i_settings *before, const struct k2i_settings *after, char *names,
+			    size_t room)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+	size_t count = 0, bytes = 0;
+
+	*names = '\0';
+	for (; setting < end; setting++) {
+		const void *object = receiver_object(before, setting->section);
+
+		if (!object || setting->effect != K2I_EFFECT_SETTING ||
+		    k2i_value_same(setting, object, receiver_object(after, setting->section)))
+			continue;
+		count++;
+		if (bytes < room)
+			bytes += (size_t)snprintf(names + bytes, room - bytes, "%s%s", count > 1 ? ", " : "",
+						  setting->name);
+	}
+	return count;
 }
 
 static void patterns_free(struct k2i_pattern *patterns, size_t count)

@@ -94,6 +94,8 @@ int k2i_values_default(enum k2i_section section, void *object);
 void k2i_values_clear(enum k2i_section section, void *object);
 /* False: a text or number that has no default and was not given. */
 bool k2i_value_set(const struct k2i_setting *setting, const void *object);
+/* Whether two structs of a section say the same. */
+bool k2i_value_same(const struct k2i_setting *setting, const void *a, const void *b);
 /* A range's end, a default or a field as one would write it in a file: sizes with a suffix, texts with quotes. */
 void k2i_value_print_number(const struct k2i_setting *setting, uint64_t value, FILE *output);
 void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE *output);

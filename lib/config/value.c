@@ -379,6 +379,17 @@ bool k2i_value_set(const struct k2i_setting *setting, const void *object)
 	return *setting->default_text || number_load(setting, object);
 }
 
+bool k2i_value_same(const struct k2i_setting *setting, const void *a, const void *b)
+{
+	const char *a_text, *b_text;
+
+	if (!is_text(setting))
+		return number_load(setting, a) == number_load(setting, b);
+	a_text = text_load(setting, a);
+	b_text = text_load(setting, b);
+	return a_text && b_text ? strcmp(a_text, b_text) == 0 : a_text == b_text;
+}
+
 void k2i_value_print_number(const struct k2i_setting *setting, uint64_t value, FILE *output)
 {
 	char text[32];

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/log.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -140,6 +142,11 @@ static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t m
 	if (status)
 		return status;
 	status = k2hft_stream_declare(made->to.lane->ring, &stream, &made->to.stream_id);
+	if (status == -EINVAL)
+		k2i_log(K2HFT_LOG_ERROR,
+			"sender: \"%s\" can't be the name of a stream: it must be a relative path without empty, "
+			"\".\" and \"..\" parts and without control characters",
+			path);
 	if (status)
 		goto fail;
 	status = k2hft_producer_open(made->to.lane->ring, &made->to.producer);

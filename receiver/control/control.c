@@ -153,6 +153,7 @@ static void request_take(struct client *client, struct evbuffer *input)
 	const char *text = (const char *)evbuffer_pullup(input, -1);
 	enum k2i_http_page page = K2I_HTTP_POINTER;
 	int status = text ? k2i_http_request(text, bytes, &page) : 0;
+	const char *reason;
 
 	if (status == 0)
 		return;
@@ -165,7 +166,8 @@ static void request_take(struct client *client, struct evbuffer *input)
 		page_send(client, page);
 		return;
 	}
-	answer_send(client, status, TEXT_TYPE, k2i_http_reason(status), strlen(k2i_http_reason(status)));
+	reason = status == 400 ? "this port speaks HTTP; k2hft stat HOST:PORT asks it\n" : k2i_http_reason(status);
+	answer_send(client, status, TEXT_TYPE, reason, strlen(reason));
 }
 
 static void on_input(struct bufferevent *stream, void *argument)

@@ -71,20 +71,26 @@ int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *p
 {
 	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end;
 
-	if (!header_complete(bytes, byte_count)) {
-		if (byte_count >= K2I_HTTP_HEADER_BYTES_MAX)
-			return 431;
-		/* Senders and TLS begin with such bytes, and would wait for an answer. */
-		return memchr(bytes, '\0', byte_count) ? 400 : 0;
-	}
+	bool complete = header_complete(bytes, byte_count);
+
+	if (!complete && byte_count >= K2I_HTTP_HEADER_BYTES_MAX)
+		return 431;
+	/* Senders and TLS begin with such bytes, and would wait for an answer. */
+	if (!complete && memchr(bytes, '\0', byte_count))
+		return 400;
+	if (!end)
+		return 0;
 	if (end > bytes && end[-1] == '\r')
 		end--;
+	/* So do commands of CHMPX, which are a line. */
 	path = word_end(bytes, end);
 	if (path == bytes || path == end || *path++ != ' ')
 		return 400;
 	path_end = word_end(path, end);
 	if (path_end == path || path_end == end || *path_end != ' ' || !version_known(path_end + 1, end))
 		return 400;
+	if (!complete)
+		return 0;
 	if (path - bytes != 4 || memcmp(bytes, "GET", 3) != 0)
 		return 405;
 	return page_find(path, (size_t)(path_end - path), page);

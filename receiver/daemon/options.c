@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/program/daemon.h"
+#include "base/nearest.h"
 
 enum option { OPTION_CONFIG, OPTION_LEVEL, OPTION_LISTEN, OPTION_JSON, OPTION_HELP, OPTION_VERSION };
 
@@ -49,6 +50,20 @@ static int option_refuse(const char *format, const char *text)
 	(void)fputs("k2hftfusesvr: ", stderr);
 	(void)fprintf(stderr, format, text);
 	(void)fputs("; see k2hftfusesvr --help\n", stderr);
+	return -EINVAL;
+}
+
+static int option_unknown(const char *option)
+{
+	unsigned best_distance = K2I_NEAREST_NONE;
+	const char *best = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		k2i_nearest_consider(option, names[i].name, &best, &best_distance);
+	if (!best)
+		return option_refuse("unknown option \"%s\"", option);
+	(void)fprintf(stderr, "k2hftfusesvr: unknown option \"%s\"", option);
+	(void)fprintf(stderr, "; did you mean %s?\n", best);
 	return -EINVAL;
 }
 
@@ -134,7 +149,7 @@ int k2i_options_parse(int argc, char **argv, struct k2i_options *options)
 	for (i = 1; i < argc && !error; i++) {
 		found = name_find(argv[i], &value);
 		if (found < 0)
-			return option_refuse("unknown option \"%s\"", argv[i]);
+			return option_unknown(argv[i]);
 		if (names[found].wants_value && !value) {
 			if (i + 1 == argc)
 				return option_refuse("option %s wants a value", argv[i]);

@@ -2,20 +2,19 @@
 #include "receiver/daemon/receiver.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <event2/event.h>
 
 #include "receiver/listen/admission.h"
 #include "receiver/control/control.h"
 #include "app/program/daemon.h"
+#include "app/program/findings.h"
 #include "app/program/standard.h"
 #include "receiver/base/directory.h"
 #include "app/rules/hosts.h"
@@ -53,44 +52,37 @@ struct k2i_receiver {
 	struct k2i_status status;
 	struct event_base *base;
 	struct event *signals[SIGNAL_COUNT], *watch;
-	const char *config; /* as the command line has it */
+	const char *config;                  /* as the command line has it */
+	const struct k2i_settings *settings; /* that it was started with */
 	bool started;
 };
 
 /* Admission ------------------------------------------------------------------------------------------------------ */
 
-static void hosts_report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
-{
-	(void)argument;
-	if (finding == K2I_FINDING_ERROR)
-		k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", file, line, text);
-}
-
 static int admission_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
 	struct k2i_hosts *hosts;
-	int error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
+	int error = k2i_hosts_compile(settings, NULL, NULL, &hosts);
 
 	if (!error)
 		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->service.admission);
-	if (error != -ENOMEM)
-		return error ? K2I_EXIT_CONFIGURATION : 0;
-	k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: no memory for NAMEs of [SLVNODE]");
-	return K2I_EXIT_FAILED;
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: no memory for NAMEs of [SLVNODE]");
+	return error ? K2I_EXIT_FAILED : 0;
 }
 
 /* SLVNODE as the configuration has it now. A fault of any part changes nothing. */
-static void admission_reload(struct k2i_receiver *receiver)
+static void settings_reload(struct k2i_receiver *receiver)
 {
 	struct k2i_settings *settings = NULL;
 	struct k2i_hosts *hosts = NULL;
-	char message[1024] = "no memory";
-	int error = k2i_settings_load(receiver->config, &settings, message, sizeof(message));
+	char changed[512];
+	int error = k2i_findings_log(receiver->config, &settings);
 
-	if (error)
-		k2i_log(K2HFT_LOG_ERROR, "%s", message);
-	else
-		error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
+	if (!error)
+		error = k2i_hosts_compile(settings, NULL, NULL, &hosts);
+	if (!error && k2i_settings_changed(receiver->settings, settings, changed, sizeof(changed)))
+		k2i_log(K2HFT_LOG_WARNING, "receiver: %s changed, which needs a restart", changed);
 	k2i_settings_free(settings);
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR,
@@ -113,7 +105,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	case SIGHUP:
 		k2i_housekeeper_reload(&receiver->housekeeper);
 		k2i_secure_reload(receiver->service.secure);
-		admission_reload(receiver);
+		settings_reload(receiver);
 		break;
 	case SIGUSR1:
 		/* The user who asked wants to see it, at any level of messages. */
@@ -164,43 +156,15 @@ static int events_open(struct k2i_receiver *receiver)
 
 /* Configuration -------------------------------------------------------------------------------------------------- */
 
-static int format_compile(const char *format, const char *time_format, const struct k2i_place *place,
-			  struct k2i_format **compiled)
-{
-	char message[512];
-	int error = k2i_format_compile(format, time_format, compiled, message, sizeof(message));
-
-	if (!error)
-		return 0;
-	k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", place->file ? place->file : "FORMAT", place->line, message);
-	return error == -ENOMEM ? K2I_EXIT_FAILED : K2I_EXIT_CONFIGURATION;
-}
-
 static int format_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
-	char at[PATH_MAX + 16];
-	const char *refused = NULL;
-	struct k2i_format *time_only = NULL;
-	int status = 0;
+	char message[512];
+	int error = k2i_format_compile(settings->format, settings->time_format, &receiver->format, message,
+				       sizeof(message));
 
-	/* TIME_FORMAT goes first, alone, so that its mistakes are reported at its own line. */
-	if (settings->time_format)
-		status = format_compile("%T", settings->time_format, &settings->time_format_place, &time_only);
-	k2i_format_free(time_only);
-	if (status == 0)
-		status = format_compile(settings->format, settings->time_format, &settings->format_place,
-					&receiver->format);
-	if (status)
-		return status;
-	if (settings->unify_file)
-		refused = k2i_format_unify_check(settings->unify_file, (uint64_t)time(NULL) * 1000000000u);
-	if (refused) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" %s",
-			k2i_settings_place(settings, &settings->unify_place, at, sizeof(at)), settings->unify_file,
-			refused);
-		return K2I_EXIT_CONFIGURATION;
-	}
-	return 0;
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", message);
+	return error ? K2I_EXIT_FAILED : 0;
 }
 
 /* A loop for each processor: one alone is busy with what several senders bring, while the others idle. */
@@ -363,6 +327,7 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	/* Each new file has the mode that is asked for: FILE_MODE, or 0600. */
 	(void)umask(0);
 	opened->config = options->config;
+	opened->settings = settings;
 	k2i_peers_start(&opened->service.peers);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes

@@ -14,19 +14,6 @@ struct k2i_secure {
 	struct k2i_tls_context *context;
 };
 
-/* Warns of files that work, or would if the clock were right. */
-static void doubts_log(const struct k2i_tls_settings *settings, const struct k2i_tls_context *context)
-{
-	const char *untimely = k2i_tls_certificate_untimely(context);
-
-	if (untimely)
-		k2i_log(K2HFT_LOG_WARNING, "receiver: TLS: %s %s by the clock of this host: senders refuse it",
-			settings->certificate, untimely);
-	if (settings->private_key && k2i_tls_private_key_exposed(settings->private_key))
-		k2i_log(K2HFT_LOG_WARNING, "receiver: TLS: other users have access to the private key %s: chmod 600",
-			settings->private_key);
-}
-
 static int files_read(const struct k2i_tls_settings *settings, struct k2i_tls_context **context, const char *otherwise)
 {
 	struct k2i_tls_problem problem;
@@ -35,8 +22,6 @@ static int files_read(const struct k2i_tls_settings *settings, struct k2i_tls_co
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "receiver: TLS: %s%s", problem.text[0] ? problem.text : "no memory",
 			otherwise);
-	else
-		doubts_log(settings, *context);
 	return error;
 }
 

@@ -7,7 +7,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/sub"
 printf '%s\n' '[GLOBAL]' 'PORT = 8020' 'INCLUDE sub/receiver' >"$dir/a.conf"
 printf '%s\n' '[K2HFTFUSESVR]' 'INCLUDE more' >"$dir/sub/receiver"
-printf '%s\n' 'FILE_BASEDIR = /tmp/x' 'WINDOW = 1' >"$dir/sub/more"
+printf '%s\n' 'FILE_BASEDIR = /none/x' 'WINDOW = 1' >"$dir/sub/more"
 "${B:-build}/bin/k2hft" check "$dir/a.conf" >"$dir/out"
 [ $? = 2 ] || exit 1
 cat "$dir/out"

@@ -25,7 +25,7 @@ NAME				= [.]*
 CTLPORT				= 8022
 [K2HFTFUSESVR]
 TYPE				= file
-FILE_BASEDIR			= /tmp/k2hftfusesvr
+FILE_BASEDIR			= /none/k2hftfusesvr
 FILE_TIMEFORM			= "%F %T.%-"
 FORMAT				= "%L"
 FILE_UNIFY			= log/unify.log

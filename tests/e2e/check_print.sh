@@ -15,7 +15,7 @@ LINEMAX = 64k
 TARGET = "a # b"
 ALLOW = "(.*)\n", "$1"
 [K2HFTFUSESVR]
-FILE_BASEDIR = /tmp/x
+FILE_BASEDIR = /none/x
 FORMAT = "%T '%l'\n"
 END
 check() {
@@ -32,7 +32,7 @@ grep -qF "FORMAT = \"%T '%l'\\\\n\"  # default %L" "$dir/b.conf"
 grep -qx "$(grep ALLOW "$dir/a.conf" | sed 's/[$.*\]/\\&/g')" "$dir/b.conf"
 grep -q '0 errors' "$dir/findings"
 # Reports about a key that was not there are no part of it.
-printf '[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nFILE_BASEDIR = /tmp/x\n' >"$dir/server.conf"
+printf '[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nFILE_BASEDIR = /none/x\n' >"$dir/server.conf"
 check "$dir/server.conf" >"$dir/printed.conf" 2>/dev/null
 "${B:-build}/bin/k2hft" check --strict "$dir/printed.conf"
 # A wrong file has no values.

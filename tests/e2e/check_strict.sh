@@ -4,7 +4,7 @@
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-printf '%s\n' '[GLOBAL]' 'PORT = 8020' 'MQACK = no' '[K2HFTFUSESVR]' 'FILE_BASEDIR = /tmp/x' >"$dir/a.conf"
+printf '%s\n' '[GLOBAL]' 'PORT = 8020' 'MQACK = no' '[K2HFTFUSESVR]' 'FILE_BASEDIR = /none/x' >"$dir/a.conf"
 "${B:-build}/bin/k2hft" check -q "$dir/a.conf" >"$dir/out"
 cmp "$dir/out" /dev/null
 status=0

@@ -35,7 +35,7 @@ ALLOW = "^a\"b", "$0"
 [K2HFTFUSE_RULE]
 TARGET = one
 [K2HFTFUSESVR]
-FILE_BASEDIR = /tmp/x
+FILE_BASEDIR = /none/x
 FILE_MODE = 0640
 FORMAT = '{"m":"%J"}\n'
 EOF
@@ -57,7 +57,7 @@ K2HFTFUSE:
     TARGET: one
   RINGSIZE: 1M
 K2HFTFUSESVR:
-  FILE_BASEDIR: /tmp/x
+  FILE_BASEDIR: /none/x
   FILE_MODE: 0640
   FORMAT: "{\"m\":\"%J\"}\n"
 EOF
@@ -73,7 +73,7 @@ cat >"$dir/a.json" <<'EOF'
 		],
 		"K2HFTFUSE_RULE": [{"TARGET": "one"}]
 	},
-	"K2HFTFUSESVR": {"FILE_BASEDIR": "/tmp/x", "FILE_MODE": "640", "FORMAT": "{\"m\":\"%J\"}\n"}
+	"K2HFTFUSESVR": {"FILE_BASEDIR": "/none/x", "FILE_MODE": "640", "FORMAT": "{\"m\":\"%J\"}\n"}
 }
 EOF
 { printf '\357\273\277' && sed 's/$/\r/' "$dir/a.yaml"; } >"$dir/a.YML"
@@ -90,7 +90,7 @@ SVRNODE: {NAME: localhost}
 K2HTPDTOR: null
 K2HFTFUSE:
   K2HFTFUSE_RULE_DIR: {TARGET: true, TRUNS: TRUE, OUTPUTFILE: null, PLUGIN: null, ALLOW: [true, ~, null]}
-K2HFTFUSESVR: {FILE_BASEDIR: /tmp/x, FORMAT: ~, FILE_UNIFY: null}
+K2HFTFUSESVR: {FILE_BASEDIR: /none/x, FORMAT: ~, FILE_UNIFY: null}
 EOF
 printed "$dir/words.yaml" >"$dir/got"
 for line in 'SSL = no' 'TARGET = "true"' 'TRUNS = yes  # default no' 'ALLOW = true' 'ALLOW = ~' 'ALLOW = null' \

@@ -108,7 +108,7 @@ receiver_stop TERM
 # A private key that others may read works, and everybody says so.
 chmod 640 "$dir/sender.key" "$dir/receiver.key"
 receiver_start
-logged 'other users have access to the private key .*/receiver.key' || fail "the receiver says nothing"
+logged 'SERVER_PRIKEY: other users have access to .*/receiver.key' || fail "the receiver says nothing"
 echo good | "${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" --ca "$dir/root.pem" --cert "$dir/sender.pem" \
 	--key "$dir/sender.key" -t exposed 2>"$dir/pushed" || fail "an exposed key: $(cat "$dir/pushed")"
 grep -q 'other users have access to the private key .*/sender.key' "$dir/pushed" || fail "the sender says nothing"
@@ -122,6 +122,6 @@ for name in 'old has expired' 'early is not valid yet'; do
 	"${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/checked" || fail "check: $(cat "$dir/checked")"
 	grep -q "warning: SERVER_CERT: .*/${name%% *}.pem ${name#* } by the clock" "$dir/checked" || fail "check: $(cat "$dir/checked")"
 	receiver_start
-	logged "TLS: .*/${name%% *}.pem ${name#* } by the clock" || fail "the receiver says nothing"
+	logged "SERVER_CERT: .*/${name%% *}.pem ${name#* } by the clock" || fail "the receiver says nothing"
 	receiver_stop TERM
 done

@@ -45,8 +45,8 @@ takes()
 		}
 	done
 }
-takes man/man8/k2hftfusesvr.8 receiver/options.c '\{"-+[a-z]+"'
+takes man/man8/k2hftfusesvr.8 receiver/daemon/options.c '\{"-+[a-z]+"'
 takes man/man8/k2hftfuse.8 fuse/base/options.c 'OPTION\("-+[a-zA-Z]+"'
 has man/man8/k2hftfuse.8 fuse/keeper/start.c fuse/base/options.c
-has man/man8/k2hftfusesvr.8 receiver/options.c receiver/main.c
+has man/man8/k2hftfusesvr.8 receiver/daemon/options.c receiver/main.c
 exit $status

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "tools/base/errors.h"
 
 #define OPTIONS_MAX 64u
@@ -108,6 +109,22 @@ static int option_take(const struct command_options *known, const struct command
 	return command_failed(STATUS_WRONG, known->command, "--%s%s%s", option->name, *wrong == ':' ? "" : " ", wrong);
 }
 
+/* The line behind getopt's message. */
+static void unknown_tell(const struct command_options *known, const char *argument)
+{
+	unsigned best_distance = K2I_NEAREST_NONE;
+	const char *best = NULL;
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
+	for (unsigned at = 0; strncmp(name, "--", 2) == 0 && at < known->count; at++)
+		k2i_nearest_consider(name + 2, known->list[at].name, &best, &best_distance);
+	/* An option that is known lacks its argument, or has one too many. */
+	if (best && best_distance > 0)
+		(void)fprintf(stderr, "Did you mean --%s?\n", best);
+	command_help_hint(known->command);
+}
+
 int command_options_take(const struct command_options *known, void *options, int argc, char **argv, uint64_t *given)
 {
 	struct option names[OPTIONS_MAX + 1] = {{0}};
@@ -131,7 +148,7 @@ int command_options_take(const struct command_options *known, void *options, int
 		     at++)
 			continue;
 		if (at == known->count) { /* getopt has said what is wrong */
-			command_help_hint(known->command);
+			unknown_tell(known, argv[optind - 1]);
 			return STATUS_WRONG;
 		}
 		status = option_take(known, &known->list[at], options, *given >> at & 1);

@@ -55,14 +55,14 @@ int push_connection_check(struct push *push)
 {
 	struct k2hft_client_stats client;
 
-	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
+	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < push->options.timeout_s * UINT64_C(1000000000))
 		return STATUS_OK;
 	client = client_stats(push);
 	if (client.connects)
 		return STATUS_OK;
 	push_error("receiver %s port %s: %s", push->config.options.host, push->config.options.port, reason(&client));
 	/* The time is up for what was read, too. */
-	push->options.timeout_ms = 0;
+	push->options.timeout_s = 0;
 	return STATUS_FAILED;
 }
 
@@ -78,7 +78,7 @@ bool push_stalled(struct push *push)
 		push->acked = ring.acked;
 		push->progress_ns = now_ns;
 	}
-	return now_ns - push->progress_ns >= (uint64_t)push->options.timeout_ms * 1000000;
+	return now_ns - push->progress_ns >= push->options.timeout_s * UINT64_C(1000000000);
 }
 
 static void remain_tell(struct push *push)

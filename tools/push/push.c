@@ -16,10 +16,11 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "tools/base/arguments.h"
 #include "tools/base/commands.h"
 
-#define TIMEOUT_S_DEFAULT 30
-#define TIMEOUT_S_MAX 86400
+#define NOT_GIVEN UINT64_MAX
+#define HOST_NEEDED "a name of 1 to 255 bytes without control characters is needed"
 #define STANDARD_INPUT "stdin"
 /* A ring in memory: what goes through fits the processor's cache better than through the library's default. */
 #define MEMORY_RING_BYTES (8u * 1024 * 1024)
@@ -47,76 +48,33 @@ static const char help[] =
 	"  -q, --quiet                 no progress, errors only\n"
 	"  -h, --help                  this text\n";
 
-/* ONCE: of what there is one for all that is sent a second could be meant for the files behind it. */
-enum type { FLAG, TEXT, ONCE, SIZE, SECONDS };
-
-static const struct setting {
-	const char *name;
-	int letter; /* or 0 */
-	enum type type;
-	size_t at; /* in struct push_options */
-} settings[] = {
-#define AT(field) offsetof(struct push_options, field)
-	{"receiver", 'r', ONCE, AT(receiver)},
-	{"config", 'c', ONCE, AT(config_file)},
-	{"stream", 't', ONCE, AT(path)},
-	{"binary", 0, FLAG, AT(binary)},
-	{"ring", 0, TEXT, AT(ring_path)},
-	{"ring-size", 0, SIZE, AT(ring_bytes)},
-	{"timeout", 0, SECONDS, AT(timeout_ms)},
-	{"host", 0, TEXT, AT(host_name)},
-	{"level", 0, TEXT, AT(level)},
-	{"compress", 0, TEXT, AT(compress)},
-	{"tls", 0, FLAG, AT(tls)},
-	{"ca", 0, TEXT, AT(authority)},
-	{"cert", 0, TEXT, AT(certificate)},
-	{"key", 0, TEXT, AT(private_key)},
-	{"psk", 0, TEXT, AT(shared_key)},
-	{"quiet", 'q', FLAG, AT(quiet)},
-	{"help", 'h', FLAG, AT(help)},
-#undef AT
+#define AT(field) .at = offsetof(struct push_options, field)
+static const struct command_option settings[] = {
+	COMMAND_OPTION("receiver", 'r', TEXT, 0, AT(receiver)),
+	COMMAND_OPTION("config", 'c', TEXT, 0, AT(config_file)),
+	COMMAND_OPTION("stream", 't', TEXT, 0, AT(path), .needed = "a name is needed"),
+	COMMAND_OPTION("binary", 0, FLAG, 0, AT(binary)),
+	COMMAND_OPTION("ring", 0, TEXT, 0, AT(ring_path)),
+	COMMAND_OPTION("ring-size", 0, SIZE, 0, AT(ring_bytes),
+		       OPTION_RANGE(K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX),
+		       .needed = "a size from 64K to 1024G is needed"),
+	COMMAND_OPTION("timeout", 0, NUMBER, 0, AT(timeout_s), OPTION_RANGE(0, 86400),
+		       .needed = "a number of seconds from 0 to 86400 is needed"),
+	COMMAND_OPTION("host", 0, TEXT, 0, AT(host_name), .maximum = K2HFT_STREAM_HOST_BYTES_MAX,
+		       .needed = HOST_NEEDED),
+	COMMAND_OPTION("level", 0, WORD, 0, AT(level),
+		       OPTION_WORDS(level_names, "received, written or synced is needed")),
+	COMMAND_OPTION("compress", 0, WORD, 0, AT(compress),
+		       OPTION_WORDS(compress_names, "auto, never or always is needed")),
+	COMMAND_OPTION("tls", 0, FLAG, 0, AT(tls)),
+	COMMAND_OPTION("ca", 0, TEXT, 0, AT(authority)),
+	COMMAND_OPTION("cert", 0, TEXT, 0, AT(certificate)),
+	COMMAND_OPTION("key", 0, TEXT, 0, AT(private_key)),
+	COMMAND_OPTION("psk", 0, TEXT, 0, AT(shared_key)),
+	COMMAND_OPTION("quiet", 'q', FLAG, 0, AT(quiet)),
+	COMMAND_OPTION("help", 'h', HELP, 0, AT(help)),
 };
-#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-#define FIRST_LONG 256
-
-static int setting_take(struct push_options *options, const struct setting *setting)
-{
-	void *field = (char *)options + setting->at;
-	uint64_t seconds;
-
-	switch (setting->type) {
-	case FLAG:
-		*(bool *)field = true;
-		return STATUS_OK;
-	case SIZE:
-		if (size_parse(optarg, K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX, field) == 0)
-			return STATUS_OK;
-		return push_failed(STATUS_WRONG, "--ring-size %s: a size from 64K to 1024G is needed", optarg);
-	case SECONDS:
-		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds))
-			return push_failed(STATUS_WRONG, "--timeout %s: a number of seconds from 0 to %d is needed",
-					   optarg, TIMEOUT_S_MAX);
-		*(int *)field = (int)seconds * 1000;
-		return STATUS_OK;
-	case ONCE:
-		if (*(const char **)field)
-			return push_failed(STATUS_WRONG, "-%c %s: %s was given before", setting->letter, optarg,
-					   *(const char **)field);
-		break;
-	case TEXT:
-		break;
-	}
-	*(const char **)field = optarg;
-	return STATUS_OK;
-}
-
-static const struct setting *setting_of(int option)
-{
-	for (size_t at = 0; at < SETTINGS; at++)
-		if (settings[at].letter == option || FIRST_LONG + (int)at == option)
-			return &settings[at];
-	return NULL;
-}
+#undef AT
 
 /* -1: go on; else the exit status. */
 static int options_check(const struct push_options *options)
@@ -132,60 +90,24 @@ static int options_check(const struct push_options *options)
 				   "-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
 				   "of at most %u bytes",
 				   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
-	if (host && (!*host || strlen(host) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_text_plain(host)))
-		return push_failed(STATUS_WRONG, "--host: a name of 1 to %u bytes without control characters is needed",
-				   K2HFT_STREAM_HOST_BYTES_MAX);
+	if (host && !k2i_text_plain(host))
+		return push_failed(STATUS_WRONG, "--host: " HOST_NEEDED);
 	return -1;
 }
 
 /* The same. */
 static int options_parse(struct push_options *options, int argc, char **argv)
 {
-	struct option long_options[SETTINGS + 1] = {0};
-	int option, status;
+	static const struct command_options known = {"push", help, settings, sizeof(settings) / sizeof(settings[0])};
+	uint64_t given;
+	int status;
 
-	options->timeout_ms = TIMEOUT_S_DEFAULT * 1000;
-	for (size_t at = 0; at < SETTINGS; at++)
-		long_options[at] =
-			(struct option){.name = settings[at].name,
-					.has_arg = settings[at].type == FLAG ? no_argument : required_argument,
-					.val = FIRST_LONG + (int)at};
-	while ((option = getopt_long(argc, argv, "r:c:t:qh", long_options, NULL)) != -1) {
-		const struct setting *setting = setting_of(option);
-
-		if (!setting) { /* getopt has said what is wrong */
-			command_help_hint("push");
-			return STATUS_WRONG;
-		}
-		status = setting_take(options, setting);
-		if (status)
-			return status;
-		if (options->help) {
-			(void)fputs(help, stdout);
-			return STATUS_OK;
-		}
-	}
+	*options = (struct push_options){.timeout_s = 30, .level = NOT_GIVEN, .compress = NOT_GIVEN};
+	status = command_options_take(&known, options, argc, argv, &given);
+	if (status || options->help)
+		return status;
 	options->tls |= options->authority || options->certificate || options->private_key || options->shared_key;
 	return options_check(options);
-}
-
-static int words_parse(const struct push_options *options, struct k2hft_sender_options *sender)
-{
-	uint64_t place;
-
-	if (options->level) {
-		if (word_parse(options->level, level_names, &place))
-			return push_failed(STATUS_WRONG, "--level %s: received, written or synced is needed",
-					   options->level);
-		sender->level = K2HFT_LEVEL_RECEIVED + (uint32_t)place;
-	}
-	if (options->compress) {
-		if (word_parse(options->compress, compress_names, &place))
-			return push_failed(STATUS_WRONG, "--compress %s: auto, never or always is needed",
-					   options->compress);
-		sender->compress = (uint32_t)place;
-	}
-	return STATUS_OK;
 }
 
 static int receiver_take(struct push *push)
@@ -242,7 +164,11 @@ static int sender_options_make(struct push *push)
 		sender->ring_bytes = MEMORY_RING_BYTES;
 	/* This program waits itself, so that it can look around meanwhile. */
 	sender->full = K2HFT_FULL_FAIL;
-	return words_parse(&push->options, sender);
+	if (push->options.level != NOT_GIVEN)
+		sender->level = K2HFT_LEVEL_RECEIVED + (uint32_t)push->options.level;
+	if (push->options.compress != NOT_GIVEN)
+		sender->compress = (uint32_t)push->options.compress;
+	return STATUS_OK;
 }
 
 /* Refuses before anything is sent. */

@@ -13,10 +13,8 @@
 
 struct push_options {
 	const char *config_file, *receiver, *path, *ring_path, *host_name;
-	const char *level, *compress;
 	const char *authority, *certificate, *private_key, *shared_key;
-	uint64_t ring_bytes;
-	int timeout_ms;
+	uint64_t ring_bytes, timeout_s, level, compress;
 	bool help, binary, quiet, tls; /* tls: also if one of its files is given */
 };
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "app/format/parts.h"
-#include "base/log.h"
 
 /* Each id once; no other memory depends on its order. */
 static _Atomic uint64_t next_id = 1;
@@ -138,11 +137,8 @@ static int time_format_set(struct k2i_format *format, const char *time_format, c
 	const time_t wednesday = 1695811199;
 	char text[K2I_TIME_TEXT_BYTES_MAX];
 
-	if (!time_format || !*time_format) {
-		if (format->uses[K2I_FORMAT_TIME])
-			k2i_log(K2HFT_LOG_WARNING, "format: %%T is used, but no time format is set; it will be empty");
+	if (!time_format || !*time_format)
 		return 0;
-	}
 	format->time_format = malloc(strlen(time_format) + K2I_TIME_FORMAT_MORE);
 	if (!format->time_format) {
 		(void)snprintf(message, message_room, "format: no memory");

@@ -18,8 +18,11 @@
 #define NO_HOST "~"   /* what no name and no address has in it */
 
 struct host {
-	char *list;              /* NULL: the expression */
-	struct k2i_regex *regex; /* NULL: the list */
+	char *list;              /* or */
+	struct k2i_regex *regex; /* or a network */
+	int family;
+	unsigned char address[sizeof(struct in6_addr)];
+	unsigned bits; /* of the address that count */
 };
 
 struct k2i_hosts {
@@ -152,12 +155,62 @@ static bool list_match(const char *list, const char *name)
 	return false;
 }
 
+/* Networks ------------------------------------------------------------------------------------------------------- */
+
+static unsigned address_bits(int family)
+{
+	return family == AF_INET ? 32 : 128;
+}
+
+/* How many bits a mask such as 255.255.255.0 has in front, or more than 32 if others are set. */
+static unsigned mask_bits(const char *text)
+{
+	struct in_addr mask;
+	unsigned bits = 0;
+
+	if (inet_pton(AF_INET, text, &mask) != 1)
+		return 33;
+	while (bits < 32 && ntohl(mask.s_addr) << bits >> 31)
+		bits++;
+	return bits < 32 && ntohl(mask.s_addr) << bits ? 33 : bits;
+}
+
+/* ADDRESS/BITS, or ADDRESS/MASK of IPv4. */
+static bool network_read(const char *text, struct host *host)
+{
+	const char *slash = strchr(text, '/');
+	char address[INET6_ADDRSTRLEN];
+
+	if (!slash || slash - text >= INET6_ADDRSTRLEN)
+		return false;
+	(void)snprintf(address, sizeof(address), "%.*s", (int)(slash - text), text);
+	host->family = strchr(address, ':') ? AF_INET6 : AF_INET;
+	if (inet_pton(host->family, address, host->address) != 1)
+		return false;
+	if (number_bytes(++slash) && !slash[number_bytes(slash)])
+		host->bits = (unsigned)strtoul(slash, NULL, 10);
+	else
+		host->bits = host->family == AF_INET ? mask_bits(slash) : 129;
+	return host->bits <= address_bits(host->family);
+}
+
+static bool network_match(const struct host *host, const char *name)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+	unsigned whole = host->bits / 8, rest = host->bits % 8;
+
+	return inet_pton(host->family, name, address) == 1 && memcmp(address, host->address, whole) == 0 &&
+	       (!rest || (address[whole] ^ host->address[whole]) >> (8 - rest) == 0);
+}
+
 /* All ------------------------------------------------------------------------------------------------------------ */
 
 static bool host_match(const struct k2i_hosts *hosts, const struct host *host, const char *name)
 {
-	return host->list ? list_match(host->list, name)
-			  : k2i_regex_match(host->regex, hosts->scratch, name, strlen(name), NULL) == 1;
+	if (host->list)
+		return list_match(host->list, name);
+	return host->regex ? k2i_regex_match(host->regex, hosts->scratch, name, strlen(name), NULL) == 1
+			   : network_match(host, name);
 }
 
 bool k2i_hosts_match(const struct k2i_hosts *hosts, const char *name)
@@ -193,19 +246,6 @@ static bool is_whole(const char *expression)
 	return *begin == '^' && at[-1] == '$';
 }
 
-/* Names that an expression lets in and that its author may not think of. */
-static void expression_check(const struct k2i_hosts *hosts, const struct host *host, const struct k2i_sender_node *node,
-			     k2i_settings_report *report, void *argument)
-{
-	if (host_match(hosts, host, NO_HOST))
-		report(argument, K2I_FINDING_WARNING, node->place.file, node->place.line,
-		       "NAME of [SLVNODE] lets every host connect");
-	else if (!is_whole(node->name))
-		report(argument, K2I_FINDING_WARNING, node->place.file, node->place.line,
-		       "NAME of [SLVNODE] is a regular expression, found anywhere in a name: begin it, and each "
-		       "alternative of it, with ^ and end it with $, or longer names are let in, too");
-}
-
 /*
  * An address can be written in many ways, also in brackets as in a URL, which as an expression would take nearly every
  * name; peers have it in one.
@@ -223,65 +263,159 @@ static bool address_read(const char *name, char text[INET6_ADDRSTRLEN])
 	return inet_pton(AF_INET6, text, address) == 1 && inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 
-static int host_compile(const struct k2i_hosts *hosts, struct host *host, const struct k2i_sender_node *node,
-			k2i_settings_report *report, void *argument)
-{
-	char message[512] = "", address[INET6_ADDRSTRLEN];
-	bool is_address = address_read(node->name, address);
-	int error;
+struct compiler {
+	struct k2i_hosts *hosts;
+	const struct k2i_sender_node *node;
+	k2i_settings_report *report;
+	void *argument;
+};
 
-	if (is_address || is_list(node->name)) {
-		host->list = strdup(is_address ? address : node->name);
-		return host->list ? 0 : -ENOMEM;
-	}
-	error = k2i_regex_compile(node->name, strlen(node->name), true, &host->regex, message, sizeof(message));
+static void say(const struct compiler *compiler, enum k2i_finding finding, const char *text, const char *name)
+{
+	char whole[1024];
+
+	(void)snprintf(whole, sizeof(whole), text, name);
+	if (compiler->report)
+		compiler->report(compiler->argument, finding, compiler->node->place.file, compiler->node->place.line,
+				 whole);
+}
+
+static struct host *host_add(struct k2i_hosts *hosts)
+{
+	struct host *larger = reallocarray(hosts->hosts, hosts->count + 1, sizeof(*larger));
+
+	if (!larger)
+		return NULL;
+	hosts->hosts = larger;
+	larger[hosts->count] = (struct host){.list = NULL};
+	return &larger[hosts->count++];
+}
+
+static int expression_compile(const struct compiler *compiler)
+{
+	const char *name = compiler->node->name;
+	struct host *host = host_add(compiler->hosts);
+	char message[512] = "";
+	int error =
+		host ? k2i_regex_compile(name, strlen(name), true, &host->regex, message, sizeof(message)) : -ENOMEM;
+
 	if (error == -EINVAL)
-		report(argument, K2I_FINDING_ERROR, node->place.file, node->place.line, message);
-	else if (!error)
-		expression_check(hosts, host, node, report, argument);
-	return error;
+		say(compiler, K2I_FINDING_ERROR, "%s", message);
+	if (error)
+		return error;
+	/* Names that it lets in and that its author may not think of. */
+	if (host_match(compiler->hosts, host, NO_HOST))
+		say(compiler, K2I_FINDING_WARNING, "NAME of [SLVNODE] lets every host connect", NULL);
+	else if (!is_whole(name))
+		say(compiler, K2I_FINDING_WARNING,
+		    "NAME of [SLVNODE] is a regular expression, found anywhere in a name: begin it, and each "
+		    "alternative of it, with ^ and end it with $, or longer names are let in, too",
+		    NULL);
+	return 0;
+}
+
+/* 1: it is an address, a network, a name or a list of names. */
+static int element_compile(const struct compiler *compiler, const char *element)
+{
+	char address[INET6_ADDRSTRLEN];
+	bool is_address = address_read(element, address);
+	struct host network = {.list = NULL}, *host;
+
+	if (!is_address && !is_list(element) && !network_read(element, &network))
+		return 0;
+	host = host_add(compiler->hosts);
+	if (!host)
+		return -ENOMEM;
+	if (!is_address && strchr(element, '/')) {
+		*host = network;
+		return 1;
+	}
+	host->list = strdup(is_address ? address : element);
+	if (!is_address && (*element == '.' || element[strlen(element) - 1] == '.' || strchr(element, ':')))
+		say(compiler, K2I_FINDING_WARNING,
+		    "NAME of [SLVNODE]: no host is called %s: write a whole name or address, a network as "
+		    "192.0.2.0/24, or a regular expression",
+		    element);
+	return host->list ? 1 : -ENOMEM;
+}
+
+/* The end of an element of NAME: a comma or a blank that is not in brackets. */
+static char *name_part_end(char *part)
+{
+	bool inside = false;
+
+	while (*part && (inside || !strchr(", \t", *part)))
+		inside = *part == '[' || (inside && *part != ']'), part++;
+	return part;
+}
+
+static void hosts_cut(struct k2i_hosts *hosts, size_t count)
+{
+	while (hosts->count > count) {
+		struct host *host = &hosts->hosts[--hosts->count];
+
+		free(host->list);
+		k2i_regex_free(host->regex);
+	}
+}
+
+/* NAME is a list of names, addresses and networks, or else an expression. */
+static int name_compile(const struct compiler *compiler)
+{
+	char *name = strdup(compiler->node->name), *part = name, *end;
+	size_t before = compiler->hosts->count;
+	int status = name ? 1 : -ENOMEM;
+
+	for (; status == 1 && *(part += strspn(part, ", \t")); part = end) {
+		end = name_part_end(part);
+		if (*end)
+			*end++ = '\0';
+		status = element_compile(compiler, part);
+	}
+	free(name);
+	if (status == 1 && compiler->hosts->count > before)
+		return 0;
+	if (status < 0)
+		return status;
+	hosts_cut(compiler->hosts, before);
+	if (!strchr(compiler->node->name, '/'))
+		return expression_compile(compiler);
+	say(compiler, K2I_FINDING_ERROR, "NAME of [SLVNODE] = %s has no network in it as 192.0.2.0/24",
+	    compiler->node->name);
+	return -EINVAL;
 }
 
 int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *report, void *argument,
 		      struct k2i_hosts **hosts)
 {
-	struct k2i_hosts *made;
+	struct compiler compiler = {.report = report, .argument = argument};
 	int error, status;
 
 	*hosts = NULL;
 	if (!settings->sender_count)
 		return 0;
-	made = calloc(1, sizeof(*made));
-	if (!made)
+	compiler.hosts = calloc(1, sizeof(*compiler.hosts));
+	if (!compiler.hosts)
 		return -ENOMEM;
-	made->hosts = calloc(settings->sender_count, sizeof(*made->hosts));
-	status = made->hosts ? k2i_regex_scratch_create(&made->scratch) : -ENOMEM;
-	while (status != -ENOMEM && made->count < settings->sender_count) {
+	status = k2i_regex_scratch_create(&compiler.hosts->scratch);
+	for (size_t number = 0; status != -ENOMEM && number < settings->sender_count; number++) {
+		compiler.node = &settings->senders[number];
 		/* A section without NAME is an error that was reported. */
-		error = settings->senders[made->count].name
-				? host_compile(made, &made->hosts[made->count], &settings->senders[made->count], report,
-					       argument)
-				: -EINVAL;
-		made->count++;
+		error = compiler.node->name ? name_compile(&compiler) : -EINVAL;
 		status = error ? error : status;
 	}
 	if (status)
-		k2i_hosts_free(made);
+		k2i_hosts_free(compiler.hosts);
 	else
-		*hosts = made;
+		*hosts = compiler.hosts;
 	return status;
 }
 
 void k2i_hosts_free(struct k2i_hosts *hosts)
 {
-	size_t number;
-
 	if (!hosts)
 		return;
-	for (number = 0; number < hosts->count; number++) {
-		free(hosts->hosts[number].list);
-		k2i_regex_free(hosts->hosts[number].regex);
-	}
+	hosts_cut(hosts, 0);
 	free(hosts->hosts);
 	k2i_regex_scratch_free(hosts->scratch);
 	free(hosts);

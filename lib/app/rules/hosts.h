@@ -7,16 +7,18 @@
 #include "config/settings.h"
 
 /*
- * The hosts that may connect: NAME of the SLVNODE sections. Each is one of
+ * The hosts that may connect: NAME of the SLVNODE sections. Each has one or several of these, with commas between them
  *
  *	web1.example.com, 192.0.2.7	a name or an address: the whole of it, in any case
  *	web[1-12,20].example.com	a list: numbers (with leading zeros if the first has them), letters, or words
- *	^web[0-9]+\.example\.com$	everything else: a regular expression, found anywhere in a name or address
+ *	192.0.2.0/24			a network
+ *
+ * or is a regular expression, such as ^web[0-9]+\.example\.com$, found anywhere in a name or address.
  */
 struct k2i_hosts;
 
 /*
- * `*hosts` is NULL if there is no SLVNODE section, or an error; each finding goes to `report`. -EINVAL there was an error;
+ * `*hosts` is NULL if there is no SLVNODE section, or an error; each finding goes to `report`, unless that is NULL. -EINVAL there was an error;
  * -ENOMEM.
  */
 int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *report, void *argument,

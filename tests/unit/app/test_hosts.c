@@ -122,6 +122,52 @@ static void test_lists(void **state)
 	expect("h[a]", "xha", false);
 }
 
+static void test_networks(void **state)
+{
+	(void)state;
+	expect("127.0.0.0/8", "127.1.2.3", true);
+	expect("127.0.0.0/8", "128.0.0.1", false);
+	expect("127.0.0.0/8", "::1", false);
+	expect("127.0.0.0/8", "localhost", false);
+	expect("10.1.2.3/255.255.0.0", "10.1.9.9", true);
+	expect("10.1.2.3/255.255.0.0", "10.2.2.3", false);
+	expect("192.0.2.128/25", "192.0.2.127", false);
+	expect("192.0.2.128/25", "192.0.2.255", true);
+	expect("192.0.2.7/32", "192.0.2.7", true);
+	expect("192.0.2.7/32", "192.0.2.6", false);
+	expect("0.0.0.0/0", "9.9.9.9", true);
+	expect("2001:db8::/33", "2001:db8:7fff::1", true);
+	expect("2001:db8::/33", "2001:db8:8000::1", false);
+	expect("::1/128", "::1", true);
+	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "127.0.0.1", true);
+	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "10.0.0.1", true);
+	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "h5.example", true);
+	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "WEB", true);
+	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "h4.example", false);
+	expect("^h[0-9]{1,2}$", "h12", true);
+}
+
+/* A network that is none; a name that no host has. */
+static void test_networks_wrong(void **state)
+{
+	static const char *const wrong[] = {"10.0.0.0/33",  "::/129",    "10.0.0.0/255.0.255.0",
+					    "10.0.0/8",     "::/ffff::", "a/b",
+					    "10.0.0.0/8/8", "10.0.0.0/", "10.0.0.1,::/200"};
+	static const char *const nobody[] = {".example", "127.0.0.", "localhost:8020"};
+	struct k2i_hosts *hosts;
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+		assert_int_equal(compile(wrong[at], NULL, &hosts), -EINVAL);
+		assert_non_null(strstr(errors, "has no network in it as 192.0.2.0/24"));
+	}
+	for (size_t at = 0; at < sizeof(nobody) / sizeof(nobody[0]); at++) {
+		assert_int_equal(compile(nobody[at], NULL, &hosts), 0);
+		assert_non_null(strstr(warnings, "no host is called"));
+		k2i_hosts_free(hosts);
+	}
+}
+
 /* A name that looks like a list and is none is an expression, in which the brackets are a set of characters. */
 static void test_no_lists(void **state)
 {
@@ -224,7 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),    cmocka_unit_test(test_lists),    cmocka_unit_test(test_expressions),
 		cmocka_unit_test(test_several),  cmocka_unit_test(test_findings), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_no_lists),
+		cmocka_unit_test(test_no_lists), cmocka_unit_test(test_networks), cmocka_unit_test(test_networks_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,10 @@ static void test_other_protocols(void **state)
 	(void)state;
 	assert_int_equal(k2i_http_request(sender, sizeof(sender) - 1, &page), 400);
 	assert_int_equal(k2i_http_request(tls, sizeof(tls) - 1, &page), 400);
+	/* Commands of CHMPX, which are a line; a request goes on behind its first. */
+	assert_int_equal(k2i_http_request("DUMP\n", 5, &page), 400);
+	assert_int_equal(k2i_http_request("SERVICEOUT host:8021\r\n", 22, &page), 400);
+	assert_int_equal(k2i_http_request("GET / HTTP/1.0\r\n", 16, &page), 0);
 }
 
 static bool own(const char *header)
