@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tools/bench/pipe.h"
 
 #define POLL_NS 1000000
-#define LIMIT_S 300.0
+#define LIMIT_NS (300 * K2I_SECOND_NS)
 
 static _Noreturn void fail(const char *what)
 {
@@ -55,7 +56,7 @@ static void copy(const char *from, const char *to)
 static void timed(const char *output, int64_t bytes, char **command)
 {
 	const struct timespec pause = {.tv_nsec = POLL_NS};
-	double begin = bench_now_s();
+	uint64_t begin_ns = k2i_clock_now_ns();
 	struct stat status;
 	pid_t child = fork();
 
@@ -67,7 +68,7 @@ static void timed(const char *output, int64_t bytes, char **command)
 	}
 	wait_for(child);
 	while (stat(output, &status) || status.st_size < bytes) {
-		if (bench_now_s() - begin > LIMIT_S) {
+		if (k2i_clock_now_ns() - begin_ns > LIMIT_NS) {
 			fprintf(stderr, "pipe: %s does not grow to %" PRId64 " bytes\n", output, bytes);
 			exit(1);
 		}
@@ -77,7 +78,7 @@ static void timed(const char *output, int64_t bytes, char **command)
 
 int main(int argc, char **argv)
 {
-	double begin = bench_now_s();
+	uint64_t begin_ns = k2i_clock_now_ns();
 
 	if (argc == 4 && strcmp(argv[1], "copy") == 0)
 		copy(argv[2], argv[3]);
@@ -85,6 +86,6 @@ int main(int argc, char **argv)
 		timed(argv[2], strtoll(argv[3], NULL, 10), argv + 4);
 	else
 		return 2;
-	printf("%.4f\n", bench_now_s() - begin);
+	printf("%.4f\n", (double)(k2i_clock_now_ns() - begin_ns) / 1e9);
 	return 0;
 }

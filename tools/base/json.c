@@ -12,39 +12,26 @@
 #define NUMBER_BYTES_MAX 40u
 
 struct parser {
-	const char *text;
-	size_t bytes, at;
+	const char *at; /* NUL ends the text */
 };
 
 static struct json_value *value_parse(struct parser *parser, unsigned depth);
 
-/* NUL at the end, and nothing is looked for that is one. */
-static char peek(const struct parser *parser)
-{
-	return parser->at < parser->bytes ? parser->text[parser->at] : '\0';
-}
-
-static void blanks_skip(struct parser *parser)
-{
-	while (peek(parser) && strchr(" \t\r\n", peek(parser)))
-		parser->at++;
-}
-
 /* Blanks, then this. */
-static bool taken(struct parser *parser, char wanted)
+static bool character_take(struct parser *parser, char wanted)
 {
-	blanks_skip(parser);
-	if (peek(parser) != wanted)
+	parser->at += strspn(parser->at, " \t\r\n");
+	if (*parser->at != wanted)
 		return false;
 	parser->at++;
 	return true;
 }
 
-static bool word_taken(struct parser *parser, const char *word)
+static bool word_take(struct parser *parser, const char *word)
 {
 	size_t bytes = strlen(word);
 
-	if (parser->bytes - parser->at < bytes || memcmp(parser->text + parser->at, word, bytes) != 0)
+	if (strncmp(parser->at, word, bytes) != 0)
 		return false;
 	parser->at += bytes;
 	return true;
@@ -71,9 +58,7 @@ static char *code_parse(struct parser *parser, char *out)
 {
 	char digits[5] = {0};
 
-	if (parser->bytes - parser->at < 4)
-		return NULL;
-	memcpy(digits, parser->text + parser->at, 4);
+	(void)strncat(digits, parser->at, 4);
 	if (strspn(digits, "0123456789abcdefABCDEF") != 4)
 		return NULL;
 	parser->at += 4;
@@ -84,10 +69,10 @@ static char *code_parse(struct parser *parser, char *out)
 static char *escape_parse(struct parser *parser, char *out)
 {
 	static const char from[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-	char code = peek(parser);
+	char code = *parser->at;
 	const char *place = code ? strchr(from, code) : NULL;
 
-	parser->at++;
+	parser->at += code != '\0';
 	if (code == 'u')
 		return code_parse(parser, out);
 	if (place)
@@ -95,35 +80,29 @@ static char *escape_parse(struct parser *parser, char *out)
 	return place ? out : NULL;
 }
 
-/* Behind its first quote: how many bytes there are up to its last one. */
-static bool string_measure(const struct parser *parser, size_t *bytes)
+/* Behind the first quote: how many bytes a string has at most, as an escape gets shorter. */
+static size_t string_measure(const char *at)
 {
-	size_t at = parser->at;
+	const char *end = at;
 
-	while (at < parser->bytes && parser->text[at] != '"')
-		at += parser->text[at] == '\\' ? 2 : 1;
-	*bytes = at - parser->at;
-	return at < parser->bytes;
+	while (*end && *end != '"')
+		end += *end == '\\' && end[1] ? 2 : 1;
+	return (size_t)(end - at);
 }
 
 static char *string_parse(struct parser *parser)
 {
-	char *text, *out;
-	size_t bytes, end;
+	char *text = malloc(string_measure(parser->at) + 1), *out = text;
 
-	if (!string_measure(parser, &bytes))
-		return NULL;
-	end = parser->at + bytes;
-	text = out = malloc(bytes + 1); /* an escape gets shorter */
-	while (out && parser->at < end) {
-		if (parser->text[parser->at] != '\\') {
-			*out++ = parser->text[parser->at++];
-			continue;
+	while (out && *parser->at && *parser->at != '"') {
+		if (*parser->at == '\\') {
+			parser->at++;
+			out = escape_parse(parser, out);
+		} else {
+			*out++ = *parser->at++;
 		}
-		parser->at++;
-		out = escape_parse(parser, out);
 	}
-	if (out && parser->at == end) {
+	if (out && *parser->at) {
 		*out = '\0';
 		parser->at++;
 		return text;
@@ -134,21 +113,17 @@ static char *string_parse(struct parser *parser)
 
 static bool number_take(struct parser *parser, struct json_value *value)
 {
-	char copy[NUMBER_BYTES_MAX + 1], *end;
-	size_t bytes = 0;
+	size_t bytes = strspn(parser->at, "+-0123456789.eE");
+	char *end;
 
-	while (bytes < NUMBER_BYTES_MAX && parser->at + bytes < parser->bytes && parser->text[parser->at + bytes] &&
-	       strchr("+-0123456789.eE", parser->text[parser->at + bytes])) {
-		copy[bytes] = parser->text[parser->at + bytes];
-		bytes++;
-	}
-	copy[bytes] = '\0';
-	value->number = strtod(copy, &end);
-	if (bytes == 0 || *end || isinf(value->number))
+	if (bytes == 0 || bytes > NUMBER_BYTES_MAX)
+		return false;
+	value->text = strndup(parser->at, bytes);
+	value->number = value->text ? strtod(value->text, &end) : (double)INFINITY;
+	if (isinf(value->number) || *end)
 		return false;
 	parser->at += bytes;
-	value->text = strdup(copy);
-	return value->text != NULL;
+	return true;
 }
 
 static bool members_parse(struct parser *parser, struct json_value *whole, char close, unsigned depth)
@@ -156,39 +131,39 @@ static bool members_parse(struct parser *parser, struct json_value *whole, char 
 	struct json_value **last = &whole->first;
 	char *name = NULL;
 
-	if (taken(parser, close))
+	if (character_take(parser, close))
 		return true;
 	do {
 		if (close == '}')
-			name = taken(parser, '"') ? string_parse(parser) : NULL;
-		*last = close == ']' || (name && taken(parser, ':')) ? value_parse(parser, depth + 1) : NULL;
+			name = character_take(parser, '"') ? string_parse(parser) : NULL;
+		*last = close == ']' || (name && character_take(parser, ':')) ? value_parse(parser, depth + 1) : NULL;
 		if (!*last) {
 			free(name);
 			return false;
 		}
 		(*last)->name = name;
 		last = &(*last)->next;
-	} while (taken(parser, ','));
-	return taken(parser, close);
+	} while (character_take(parser, ','));
+	return character_take(parser, close);
 }
 
 static bool value_fill(struct parser *parser, struct json_value *value, unsigned depth)
 {
-	if (taken(parser, '{') || taken(parser, '[')) {
-		bool object = parser->text[parser->at - 1] == '{';
+	if (character_take(parser, '{') || character_take(parser, '[')) {
+		bool object = parser->at[-1] == '{';
 
 		value->type = object ? JSON_OBJECT : JSON_ARRAY;
 		return members_parse(parser, value, object ? '}' : ']', depth);
 	}
-	if (taken(parser, '"')) {
+	if (character_take(parser, '"')) {
 		value->type = JSON_STRING;
 		value->text = string_parse(parser);
 		return value->text != NULL;
 	}
-	value->type = word_taken(parser, "null")    ? JSON_NULL
-		      : word_taken(parser, "true")  ? JSON_TRUE
-		      : word_taken(parser, "false") ? JSON_FALSE
-						    : JSON_NUMBER;
+	value->type = word_take(parser, "null")    ? JSON_NULL
+		      : word_take(parser, "true")  ? JSON_TRUE
+		      : word_take(parser, "false") ? JSON_FALSE
+						   : JSON_NUMBER;
 	return value->type != JSON_NUMBER || number_take(parser, value);
 }
 
@@ -204,12 +179,12 @@ static struct json_value *value_parse(struct parser *parser, unsigned depth)
 
 struct json_value *json_parse(const char *text, size_t bytes, size_t *at)
 {
-	struct parser parser = {.text = text, .bytes = bytes};
+	struct parser parser = {.at = text};
 	struct json_value *value = value_parse(&parser, 0);
 
-	blanks_skip(&parser);
-	*at = parser.at;
-	if (value && parser.at == bytes)
+	parser.at += strspn(parser.at, " \t\r\n");
+	*at = (size_t)(parser.at - text);
+	if (value && *at == bytes)
 		return value;
 	json_free(value);
 	return NULL;

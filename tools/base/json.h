@@ -15,7 +15,7 @@ struct json_value {
 	struct json_value *first, *next; /* members */
 };
 
-/* NULL: it is no JSON, deeper than 32 levels, or there is no memory; `*at` is where. */
+/* A NUL stands behind `bytes`. NULL: it is no JSON, deeper than 32 levels, or there is no memory; `*at` is where. */
 struct json_value *json_parse(const char *text, size_t bytes, size_t *at);
 void json_free(struct json_value *value);
 /* NULL: `object` is none (or NULL), or has no such member. */

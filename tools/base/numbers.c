@@ -2,6 +2,8 @@
 #include "tools/base/numbers.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,20 @@ uint64_t number_list_most(const struct number_list *list)
 	for (unsigned at = 0; at < list->count; at++)
 		most = list->values[at] > most ? list->values[at] : most;
 	return most;
+}
+
+const char *number_text(uint64_t number, char text[NUMBER_TEXT_ROOM])
+{
+	char digits[24];
+	size_t count = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number), at, used = 0;
+
+	for (at = 0; at < count; at++) {
+		if (at > 0 && (count - at) % 3 == 0)
+			text[used++] = ',';
+		text[used++] = digits[at];
+	}
+	text[used] = '\0';
+	return text;
 }
 
 int receiver_parse(const char *given, const char *port_default, char copy[RECEIVER_ROOM], const char **host,

@@ -25,6 +25,9 @@ struct number_list {
 /* The largest; 0 of none. */
 uint64_t number_list_most(const struct number_list *list);
 
+/* Thousands apart. */
+#define NUMBER_TEXT_ROOM 32u
+const char *number_text(uint64_t number, char text[NUMBER_TEXT_ROOM]);
 /*
  * HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. `*host`
  * and `*port` are in `copy` then; without a port that is `port_default`, which can be "": one is needed.

@@ -196,31 +196,13 @@ static int groups_measure(struct bench_run *run, struct bench_report *report)
 	return status;
 }
 
-static void work_remove(const char *work)
-{
-	static const char *const names[] = {"block",         "server.ini", "slave.ini", "k2hftfusesvr.err",
-					    "k2hftfuse.err", "key"};
-	char path[BENCH_PATH_ROOM];
-	size_t number;
-
-	for (number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", work, names[number]);
-		(void)unlink(path);
-	}
-	(void)snprintf(path, sizeof(path), "%s/mnt", work);
-	(void)rmdir(path);
-	if (rmdir(work))
-		bench_error("%s: %s", work, strerror(errno));
-}
-
 /* For this run of the program only, readable by its user only. */
 static int key_make(struct bench_run *run)
 {
 	unsigned char key[KEY_BYTES];
-	char text[2 * KEY_BYTES + 2];
+	char text[2 * KEY_BYTES + 1];
 	unsigned number;
 	int descriptor;
-	bool written;
 
 	if (run->options->shared_key) {
 		/* Where this was called is not where those that are started look for it. */
@@ -233,14 +215,10 @@ static int key_make(struct bench_run *run)
 		return -1;
 	for (number = 0; number < KEY_BYTES; number++)
 		(void)snprintf(text + 2 * (size_t)number, 3, "%02x", key[number]);
-	text[2 * KEY_BYTES] = '\n';
 	descriptor = open(run->shared_key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	written = descriptor >= 0 && write(descriptor, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1;
-	if (!written)
-		bench_error("%s: %s", run->shared_key, strerror(errno));
-	if (descriptor >= 0)
-		(void)close(descriptor);
-	return written ? 0 : -1;
+	if (descriptor < 0 || dprintf(descriptor, "%s\n", text) != (int)sizeof(text) || close(descriptor))
+		return bench_failed(-1, "%s: %s", run->shared_key, strerror(errno));
+	return 0;
 }
 
 /* Reads the results to go on from: none, if there is no such file, or if it is of something else. */
@@ -313,7 +291,9 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	if (run.block >= 0)
 		(void)close(run.block);
 	free(run.series);
-	work_remove(work);
+	bench_folder_remove(work);
+	if (access(work, F_OK) == 0)
+		bench_error("%s: it could not be removed", work);
 	if (status && bench_interrupted())
 		bench_error("interrupted");
 	return status ? STATUS_FAILED : STATUS_OK;

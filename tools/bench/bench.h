@@ -48,7 +48,7 @@ struct bench_parameter {
 	const char *name;
 	size_t offset;
 	const char *const *words; /* NULL: a number */
-	uint64_t absent; /* its value in results that were saved before there was such a parameter; 0: none was */
+	uint64_t absent;          /* its value in results that were saved before there was such a parameter */
 };
 extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
 
@@ -106,7 +106,8 @@ enum bench_metric {
 
 struct bench_metric_name {
 	const char *name;
-	int better; /* 1: more is; -1: less is; 0: neither */
+	int better;       /* 1: more is; -1: less is; 0: neither */
+	const char *unit; /* of the metrics that a preset's table has */
 };
 extern const struct bench_metric_name bench_metrics[BENCH_METRICS];
 /* The figure that the table sets a point's rate against, and the ratio of both. */
@@ -176,7 +177,7 @@ struct bench_shared {
 /* A program that is measured. */
 struct bench_process {
 	pid_t pid;    /* 0: does not run */
-	int messages; /* descriptor of what it says and was not shown yet; 0: that is not shown */
+	int messages; /* descriptor of what it says and was not shown yet; 0: there is none */
 	double cpu_s;
 	uint64_t peak_kib;
 };
@@ -236,6 +237,9 @@ bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned
 
 /* machine.c */
 void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
+/* The lines that a report begins with, without those that are empty. */
+void bench_facts_write(FILE *output, const struct bench_report *report,
+		       void (*write)(FILE *output, const char *name, const char *text));
 
 /* table.c: the tables on the terminal. */
 void bench_table_head(const struct bench_report *report);
@@ -279,6 +283,8 @@ int bench_compare(const struct bench_options *options);
 int bench_block_make(struct bench_run *run);
 /* run.c: 0; -1 with the message. */
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS]);
+/* With all that is in it, but not what is mounted there. */
+void bench_folder_remove(const char *path);
 
 /* streams.c: how many streams there are: each writer of each sender has its own. */
 unsigned bench_stream_count(const struct bench_point *point);

@@ -49,26 +49,21 @@ void bench_chart_text(FILE *output, const char *text)
 
 const char *bench_figure_text(double figure, char text[BENCH_FIGURE_ROOM])
 {
-	char digits[BENCH_FIGURE_ROOM];
-	size_t count, at = 0, used = 0;
+	double size = fabs(figure);
 
-	if (!(fabs(figure) > 0) || fabs(figure) >= 1e15) {
-		(void)snprintf(text, BENCH_FIGURE_ROOM, "%s", isnan(figure) ? "-" : fabs(figure) > 0 ? "?" : "0");
-		return text;
+	if (!(size > 0) || size >= 1e15) {
+		(void)snprintf(text, BENCH_FIGURE_ROOM, "%s", isnan(figure) ? "-" : size > 0 ? "?" : "0");
+	} else if (size < 9999.5) {
+		(void)snprintf(text, BENCH_FIGURE_ROOM, "%.*f",
+			       size >= 99.95    ? 0
+			       : size >= 9.995  ? 1
+			       : size >= 0.9995 ? 2
+						: 3,
+			       figure);
+	} else {
+		*text = '-';
+		(void)number_text((uint64_t)round(size), text + (figure < 0));
 	}
-	if (fabs(figure) < 9999.5) {
-		int places = fabs(figure) >= 99.95 ? 0 : fabs(figure) >= 9.995 ? 1 : fabs(figure) >= 0.9995 ? 2 : 3;
-
-		(void)snprintf(text, BENCH_FIGURE_ROOM, "%.*f", places, figure);
-		return text;
-	}
-	(void)snprintf(digits, sizeof(digits), "%.0f", figure);
-	for (count = strlen(digits); at < count && used + 2 < BENCH_FIGURE_ROOM; at++) {
-		if (at > 0 && (count - at) % 3 == 0 && digits[at - 1] != '-')
-			text[used++] = ',';
-		text[used++] = digits[at];
-	}
-	text[used] = '\0';
 	return text;
 }
 

@@ -46,30 +46,8 @@ static void text_write(FILE *output, const char *before, const char *text, const
 
 static void fact_write(FILE *output, const char *name, const char *text)
 {
-	if (!text[0])
-		return;
 	(void)fprintf(output, "<tr><td>%s</td>", name);
 	text_write(output, "<td>", text, "</td></tr>\n");
-}
-
-static void facts_write(FILE *output, const struct bench_report *report)
-{
-	char machine[3 * BENCH_TEXT_ROOM];
-
-	(void)snprintf(machine, sizeof(machine), "%" PRIu64 " × %s, %" PRIu64 " MiB, %s", report->processors,
-		       report->processor, report->memory_mib, report->architecture);
-	(void)fputs("<table class=\"facts\">\n", output);
-	fact_write(output, "program", report->program);
-	fact_write(output, "note", report->note);
-	fact_write(output, "date", report->date);
-	fact_write(output, "receiver", report->receiver);
-	fact_write(output, "host", report->host);
-	fact_write(output, "machine", machine);
-	fact_write(output, "kernel", report->kernel);
-	fact_write(output, "files on", report->file_system);
-	fact_write(output, "lines of a log", report->input);
-	fact_write(output, "command", report->command);
-	(void)fputs("</table>\n", output);
 }
 
 static void cell_write(FILE *output, double figure)
@@ -114,16 +92,12 @@ static void ratios_chart(FILE *output, const struct bench_report *report, bool c
 
 	for (number = 0; bars && number < report->row_count; number++) {
 		const struct bench_row *row = &report->rows[number];
-		struct bench_bar *bar = &bars[chart.count];
 
 		if (!row->done || isnan(row->ratio) || (strcmp(row->unit, "s/GB") == 0) != costs)
 			continue;
-		(void)snprintf(bar->label, sizeof(bar->label), "%s", row->what);
-		bar->value = row->ratio;
-		bar->lowest = row->lowest;
-		bar->highest = row->highest;
-		bar->mark = (double)NAN;
-		chart.count++;
+		bars[chart.count] = (struct bench_bar){
+			.value = row->ratio, .lowest = row->lowest, .highest = row->highest, .mark = (double)NAN};
+		memcpy(bars[chart.count++].label, row->what, sizeof(row->what));
 	}
 	if (chart.count)
 		bench_chart_bars(output, &chart);
@@ -141,62 +115,33 @@ static void rows_write(FILE *output, const struct bench_report *report)
 	rows_table_write(output, report);
 }
 
-/* Committed rates, with the pipe's as a mark. */
-static void rates_write(FILE *output, const struct bench_report *report)
+/* Committed rates, with the pipe's as a mark; or, with `timed`, latencies. */
+static void results_chart(FILE *output, const struct bench_report *report, bool timed, const char *axis,
+			  const char *explained)
 {
+	enum bench_metric metric = timed ? BENCH_LATENCY_P50 : BENCH_COMMITTED_MB;
 	struct bench_bar *bars = calloc((size_t)report->count + 1, sizeof(*bars));
-	struct bench_bars chart = {.bars = bars, .axis = "MB/s committed", .reference = (double)NAN};
+	struct bench_bars chart = {.bars = bars, .axis = axis, .reference = (double)NAN, .logarithmic = timed};
 	unsigned number;
 
 	for (number = 0; bars && number < report->count; number++) {
 		const struct bench_result *result = &report->results[number];
+		const double *medians = result->medians;
 		struct bench_bar *bar = &bars[chart.count];
 
-		if (result->runs == 0 || isnan(result->medians[BENCH_COMMITTED_MB]) || result->point.rate)
+		if (result->runs == 0 || isnan(medians[metric]) || (!timed && result->point.rate))
 			continue;
 		bench_point_text(&result->point, bar->label, sizeof(bar->label));
-		bar->value = result->medians[BENCH_COMMITTED_MB];
-		bar->lowest = result->lowest[BENCH_COMMITTED_MB];
-		bar->highest = result->highest[BENCH_COMMITTED_MB];
-		bar->mark = result->medians[result->point.way == BENCH_APPEND ? BENCH_TMPFS_MB : BENCH_PIPE_MB];
+		bar->value = medians[metric];
+		bar->lowest = timed ? medians[metric] : result->lowest[metric];
+		bar->highest = timed ? medians[BENCH_LATENCY_P99] : result->highest[metric];
+		bar->mark = medians[timed                               ? BENCH_LATENCY_MAX
+				    : result->point.way == BENCH_APPEND ? BENCH_TMPFS_MB
+									: BENCH_PIPE_MB];
 		chart.count++;
 	}
 	if (chart.count) {
-		(void)fputs(
-			"<h2>Rates</h2>\n<p>Committed: in the receiver's file and acknowledged. The red mark is what a "
-			"plain TCP pipe carried of the same data beside it; for appends, what tmpfs took.</p>\n",
-			output);
-		bench_chart_bars(output, &chart);
-	}
-	free(bars);
-}
-
-static void latencies_write(FILE *output, const struct bench_report *report)
-{
-	struct bench_bar *bars = calloc((size_t)report->count + 1, sizeof(*bars));
-	struct bench_bars chart = {.bars = bars,
-				   .axis = "microseconds from write to the receiver's file",
-				   .reference = (double)NAN,
-				   .logarithmic = true};
-	unsigned number;
-
-	for (number = 0; bars && number < report->count; number++) {
-		const struct bench_result *result = &report->results[number];
-		struct bench_bar *bar = &bars[chart.count];
-
-		if (result->runs == 0 || isnan(result->medians[BENCH_LATENCY_P50]))
-			continue;
-		bench_point_text(&result->point, bar->label, sizeof(bar->label));
-		bar->value = bar->lowest = result->medians[BENCH_LATENCY_P50];
-		bar->highest = result->medians[BENCH_LATENCY_P99];
-		bar->mark = result->medians[BENCH_LATENCY_MAX];
-		chart.count++;
-	}
-	if (chart.count) {
-		(void)fputs(
-			"<h2>Latencies</h2>\n<p>The dot and the figure are the median, the line reaches to 99 percent, "
-			"the red mark is the longest.</p>\n",
-			output);
+		(void)fputs(explained, output);
 		bench_chart_bars(output, &chart);
 	}
 	free(bars);
@@ -332,11 +277,17 @@ void bench_html_write(FILE *output, const struct bench_report *report)
 
 	(void)fputs(head, output);
 	(void)fputs("<h1>k2hft bench</h1>\n", output);
-	facts_write(output, report);
+	(void)fputs("<table class=\"facts\">\n", output);
+	bench_facts_write(output, report, fact_write);
+	(void)fputs("</table>\n", output);
 	if (report->row_count)
 		rows_write(output, report);
-	rates_write(output, report);
-	latencies_write(output, report);
+	results_chart(output, report, false, "MB/s committed",
+		      "<h2>Rates</h2>\n<p>Committed: in the receiver's file and acknowledged. The red mark is what a "
+		      "plain TCP pipe carried of the same data beside it; for appends, what tmpfs took.</p>\n");
+	results_chart(output, report, true, "microseconds from write to the receiver's file",
+		      "<h2>Latencies</h2>\n<p>The dot and the figure are the median, the line reaches to 99 percent, "
+		      "the red mark is the longest.</p>\n");
 	for (number = 0; number < report->count; number++) {
 		if (report->results[number].runs == 0)
 			continue;

@@ -35,6 +35,18 @@ const struct bench_text bench_numbers[BENCH_NUMBERS] = {
 	{"planned", offsetof(struct bench_report, planned), true},
 };
 
+#define ROW_FIELD(field)                                                                                               \
+	{                                                                                                              \
+#field, offsetof(struct bench_row, field), sizeof(((struct bench_row *)NULL)->field)                   \
+	}
+static const struct {
+	const char *name;
+	size_t at, room;
+} row_texts[] = {ROW_FIELD(what), ROW_FIELD(unit), ROW_FIELD(against_what)},
+  row_numbers[] = {ROW_FIELD(value), ROW_FIELD(against), ROW_FIELD(ratio), ROW_FIELD(lowest), ROW_FIELD(highest)};
+#define ROW_TEXTS (sizeof(row_texts) / sizeof(row_texts[0]))
+#define ROW_NUMBERS (sizeof(row_numbers) / sizeof(row_numbers[0]))
+
 const char *bench_text_get(const struct bench_report *report, unsigned number)
 {
 	return (const char *)report + bench_texts[number].offset;
@@ -105,18 +117,18 @@ static void result_write(FILE *output, const struct bench_result *result)
 
 static void row_write(FILE *output, const struct bench_row *row)
 {
+	unsigned number;
+
 	(void)fputs("    {", output);
-	text_write(output, "what", row->what);
-	(void)fputs(", ", output);
-	text_write(output, "unit", row->unit);
-	(void)fputs(", ", output);
-	text_write(output, "against_what", row->against_what);
-	(void)fprintf(output, ", \"runs\": %" PRIu64, row->runs);
-	number_write(output, ", \"value\": ", row->value);
-	number_write(output, ", \"against\": ", row->against);
-	number_write(output, ", \"ratio\": ", row->ratio);
-	number_write(output, ", \"lowest\": ", row->lowest);
-	number_write(output, ", \"highest\": ", row->highest);
+	for (number = 0; number < ROW_TEXTS; number++) {
+		text_write(output, row_texts[number].name, (const char *)row + row_texts[number].at);
+		(void)fputs(", ", output);
+	}
+	(void)fprintf(output, "\"runs\": %" PRIu64, row->runs);
+	for (number = 0; number < ROW_NUMBERS; number++) {
+		(void)fprintf(output, ", \"%s\"", row_numbers[number].name);
+		number_write(output, ": ", *(const double *)((const char *)row + row_numbers[number].at));
+	}
 	(void)fputc('}', output);
 }
 
@@ -194,13 +206,11 @@ static void numbers_read(const struct json_value *array, double *values, uint64_
 static int parameter_read(const struct json_value *object, const struct bench_parameter *parameter,
 			  struct bench_point *point)
 {
-	double number = json_number(object, parameter->name, -1);
+	double number = json_number(object, parameter->name, (double)parameter->absent);
 	uint64_t *value = (uint64_t *)((char *)point + parameter->offset);
 
 	if (parameter->words)
 		return word_parse(json_text(object, parameter->name), parameter->words, value);
-	if (!json_get(object, parameter->name) && parameter->absent)
-		number = (double)parameter->absent;
 	if (!(number >= 0 && number < PARAMETER_MAX))
 		return -1;
 	*value = (uint64_t)number;
@@ -237,16 +247,15 @@ static int result_read(const struct json_value *object, struct bench_result *res
 static void row_read(const struct json_value *object, struct bench_row *row)
 {
 	double runs = json_number(object, "runs", 0);
+	unsigned number;
 
-	(void)snprintf(row->what, sizeof(row->what), "%s", json_text(object, "what"));
-	(void)snprintf(row->unit, sizeof(row->unit), "%s", json_text(object, "unit"));
-	(void)snprintf(row->against_what, sizeof(row->against_what), "%s", json_text(object, "against_what"));
+	for (number = 0; number < ROW_TEXTS; number++)
+		(void)snprintf((char *)row + row_texts[number].at, row_texts[number].room, "%s",
+			       json_text(object, row_texts[number].name));
 	row->runs = runs >= 0 && runs <= BENCH_RUNS_MAX ? (uint64_t)runs : 0;
-	row->value = json_number(object, "value", (double)NAN);
-	row->against = json_number(object, "against", (double)NAN);
-	row->ratio = json_number(object, "ratio", (double)NAN);
-	row->lowest = json_number(object, "lowest", (double)NAN);
-	row->highest = json_number(object, "highest", (double)NAN);
+	for (number = 0; number < ROW_NUMBERS; number++)
+		*(double *)((char *)row + row_numbers[number].at) =
+			json_number(object, row_numbers[number].name, (double)NAN);
 	row->done = true;
 }
 
@@ -291,7 +300,7 @@ static char *file_read(const char *path, size_t *bytes)
 		bench_error("%s: %s", path, strerror(errno));
 	else if (!S_ISREG(status.st_mode) || status.st_size == 0 || status.st_size > FILE_BYTES_MAX)
 		bench_error("%s: a file that k2hft bench --json has written is needed", path);
-	else if ((text = malloc((size_t)status.st_size)))
+	else if ((text = calloc(1, (size_t)status.st_size + 1)))
 		*bytes = fread(text, 1, (size_t)status.st_size, input);
 	else
 		bench_error("%s: %s", path, strerror(errno));

@@ -2,6 +2,7 @@
 /* The machine and the program of a report, which its figures depend on. */
 #include "tools/bench/bench.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -72,4 +73,29 @@ void bench_machine_take(struct bench_report *report, const struct bench_options 
 	(void)snprintf(report->input, sizeof(report->input), "%s", options->input_file ? options->input_file : "");
 	report->processors = (uint64_t)get_nprocs();
 	report->memory_mib = (uint64_t)information.totalram * information.mem_unit / (1024 * 1024);
+}
+
+void bench_facts_write(FILE *output, const struct bench_report *report,
+		       void (*write)(FILE *output, const char *name, const char *text))
+{
+	char machine[3 * BENCH_TEXT_ROOM];
+	const char *const facts[][2] = {
+		{"program", report->program},
+		{"note", report->note},
+		{"date", report->date},
+		{"machine", machine},
+		{"host", report->host},
+		{"Linux", report->kernel},
+		{"files on", report->file_system},
+		{"receiver", report->receiver},
+		{"lines of a log", report->input},
+		{"command", report->command},
+	};
+	size_t number;
+
+	(void)snprintf(machine, sizeof(machine), "%" PRIu64 " x %s, %" PRIu64 " MiB, %s", report->processors,
+		       report->processor, report->memory_mib, report->architecture);
+	for (number = 0; number < sizeof(facts) / sizeof(facts[0]); number++)
+		if (*facts[number][1])
+			write(output, facts[number][0], facts[number][1]);
 }

@@ -19,8 +19,6 @@ static void text_write(FILE *output, const char *text, size_t bytes)
 
 static void fact_write(FILE *output, const char *name, const char *text)
 {
-	if (!text[0])
-		return;
 	(void)fprintf(output, "| %s | ", name);
 	text_write(output, text, strlen(text));
 	(void)fputs(" |\n", output);
@@ -162,8 +160,6 @@ static const char runs_explained[] =
 
 void bench_markdown_write(FILE *output, const struct bench_report *report)
 {
-	char machine[3 * BENCH_TEXT_ROOM];
-
 	(void)fputs("# Results of k2hft bench\n\n"
 		    "Written by the command below, and anew each time: what is added by hand is lost.\n"
 		    "Single figures say little on a machine that others use, too; the ratios compare\n"
@@ -171,18 +167,8 @@ void bench_markdown_write(FILE *output, const struct bench_report *report)
 		    "write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns; of\n"
 		    "a ratio that of the single runs' ratios, whose lowest and highest stand beside it.\n\n",
 		    output);
-	(void)snprintf(machine, sizeof(machine), "%" PRIu64 " x %s, %" PRIu64 " MiB, %s", report->processors,
-		       report->processor, report->memory_mib, report->architecture);
 	(void)fputs("| | |\n| --- | --- |\n", output);
-	fact_write(output, "program", report->program);
-	fact_write(output, "note", report->note);
-	fact_write(output, "date", report->date);
-	fact_write(output, "machine", machine);
-	fact_write(output, "Linux", report->kernel);
-	fact_write(output, "files on", report->file_system);
-	fact_write(output, "receiver", report->receiver);
-	fact_write(output, "lines of a log", report->input);
-	fact_write(output, "command", report->command);
+	bench_facts_write(output, report, fact_write);
 	if (report->row_count)
 		rows_write(output, report);
 	(void)fprintf(output, "\n## All runs\n\n%s", runs_explained);

@@ -8,20 +8,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define PIECE_BYTES (256 * 1024)
 
 static char piece[PIECE_BYTES];
-
-double bench_now_s(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 double bench_cpu_s(const struct rusage *usage)
 {
@@ -29,16 +22,14 @@ double bench_cpu_s(const struct rusage *usage)
 	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }
 
-static int put_all(int to, size_t bytes)
+int bench_write_all(int output, const char *bytes, size_t count)
 {
-	size_t done = 0;
 	ssize_t put;
 
-	while (done < bytes) {
-		put = write(to, piece + done, bytes - done);
+	for (; count > 0; bytes += put, count -= (size_t)put) {
+		put = write(output, bytes, count);
 		if (put < 0)
 			return -errno;
-		done += (size_t)put;
 	}
 	return 0;
 }
@@ -59,7 +50,7 @@ static int carry(int from, int to, uint64_t left, int again)
 		if (got > 0)
 			starved = 0;
 		left -= (uint64_t)got;
-		error = put_all(to, (size_t)got);
+		error = bench_write_all(to, piece, (size_t)got);
 	}
 	return error;
 }
@@ -103,7 +94,7 @@ static int send_all(const struct bench_pipe *carried, const struct sockaddr_in *
 int bench_pipe_copy(struct bench_pipe *carried)
 {
 	struct rusage before, after, receiver;
-	double begin = bench_now_s();
+	uint64_t begin_ns = k2i_clock_now_ns();
 	struct sockaddr_in address;
 	int listener = listener_open(&address), error, status = 0;
 	pid_t child;
@@ -124,7 +115,7 @@ int bench_pipe_copy(struct bench_pipe *carried)
 		error = error ? error : -EINTR;
 	if (error || status)
 		return error ? error : -EIO;
-	carried->seconds = bench_now_s() - begin;
+	carried->seconds = (double)(k2i_clock_now_ns() - begin_ns) / 1e9;
 	(void)getrusage(RUSAGE_SELF, &after);
 	carried->cpu_seconds = bench_cpu_s(&after) - bench_cpu_s(&before) + bench_cpu_s(&receiver);
 	return 0;

@@ -2,6 +2,7 @@
 #ifndef K2I_TOOLS_BENCH_PIPE_H
 #define K2I_TOOLS_BENCH_PIPE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -18,7 +19,8 @@ struct bench_pipe {
 /* Fills in the seconds; -errno. The descriptors of the process are inherited by one that ends before this returns. */
 int bench_pipe_copy(struct bench_pipe *carried);
 
-double bench_now_s(void);
+/* 0 or -errno. */
+int bench_write_all(int output, const char *bytes, size_t count);
 struct rusage;
 double bench_cpu_s(const struct rusage *usage);
 

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,38 +91,26 @@ static unsigned last(const struct plan *plan)
 	return plan->report->count - 1;
 }
 
-/* Adds a row of the point that was added last, with nothing to compare it with. */
-__attribute__((format(printf, 4, 5))) static struct bench_row *row_add(struct plan *plan, enum bench_metric metric,
-								       const char *unit, const char *what, ...)
+/*
+ * Adds a row of the point that was added last, against `base_metric` of the points from `base` to it; BENCH_METRICS: with
+ * nothing to compare it with.
+ */
+static struct bench_row *row_add(struct plan *plan, enum bench_metric metric, const char *what, const char *against,
+				 enum bench_metric base_metric, unsigned base)
 {
 	struct bench_row *row = &plan->report->rows[plan->report->row_count++];
-	va_list arguments;
 
 	*row = (struct bench_row){.result = last(plan),
 				  .metric = metric,
-				  .base = last(plan),
-				  .base_last = last(plan),
-				  .base_metric = BENCH_METRICS,
+				  .base = base,
+				  .base_last = base_metric == metric && base + 1 == last(plan) ? base : last(plan),
+				  .base_metric = base_metric,
 				  .scale = 1,
 				  .against = (double)NAN};
-	va_start(arguments, what);
-	(void)vsnprintf(row->what, sizeof(row->what), what, arguments);
-	va_end(arguments);
-	(void)snprintf(row->unit, sizeof(row->unit), "%s", unit);
+	(void)snprintf(row->what, sizeof(row->what), "%s", what);
+	(void)snprintf(row->unit, sizeof(row->unit), "%s", bench_metrics[metric].unit);
+	(void)snprintf(row->against_what, sizeof(row->against_what), "%s", against ? against : "");
 	return row;
-}
-
-static void row_against(struct bench_row *row, const char *what, enum bench_metric metric)
-{
-	row->base_metric = metric;
-	(void)snprintf(row->against_what, sizeof(row->against_what), "%s", what);
-}
-
-static void row_against_other(struct bench_row *row, const char *what, unsigned first, unsigned last_one)
-{
-	row_against(row, what, row->metric);
-	row->base = first;
-	row->base_last = last_one;
 }
 
 static void skip(struct plan *plan, const char *what)
@@ -134,161 +121,124 @@ static void skip(struct plan *plan, const char *what)
 	(void)snprintf(skipped + used, sizeof(plan->report->skipped) - used, "%s\n", what);
 }
 
-static void plan_pipe(struct plan *plan)
-{
-	static const uint64_t sizes[] = {10, 1024, 4096};
-	static const uint64_t ways[] = {BENCH_MOUNT, BENCH_LIBRARY, BENCH_PUSH};
-	unsigned way, size;
+/* A line or two of a preset's table; `base_metric` is of the same point, or if it is `metric`, of the point before. */
+struct line {
+	const char *what;
+	enum bench_metric metric;
+	const char *against; /* NULL: nothing */
+	enum bench_metric base_metric;
+};
 
-	for (way = 0; way < 3; way++) {
-		if (ways[way] == BENCH_MOUNT && !mounts(plan))
-			continue;
-		for (size = 0; size < 3; size++) {
-			plan->group++;
-			point_add(plan, ways[way], sizes[size]);
-			row_against(row_add(plan, BENCH_COMMITTED_MB, "MB/s",
-					    "%s, records of %" PRIu64 " bytes, committed", bench_way_names[ways[way]],
-					    sizes[size]),
-				    "pipe", BENCH_PIPE_MB);
-			row_against(row_add(plan, BENCH_CPU_ALL, "s/GB", "%s, records of %" PRIu64 " bytes, CPU",
-					    bench_way_names[ways[way]], sizes[size]),
-				    "pipe", BENCH_CPU_PIPE);
-			if (ways[way] == BENCH_LIBRARY && sizes[size] == 10)
-				(void)row_add(plan, BENCH_COMMITTED_RECORDS, "records/s",
-					      "library, records of 10 bytes from one thread, committed");
-		}
+/* Fields of the point that are 0 have their defaults. */
+static const struct measurement {
+	struct bench_point point;
+	bool beside; /* takes turns with the one before */
+	struct line lines[3];
+} measurements[] = {
+#define OF_PIPE(name)                                                                                                  \
+	{name ", committed", BENCH_COMMITTED_MB, "pipe", BENCH_PIPE_MB},                                               \
+	{                                                                                                              \
+		name ", CPU", BENCH_CPU_ALL, "pipe", BENCH_CPU_PIPE                                                    \
 	}
-}
+#define OF_TWIN(name, against)                                                                                         \
+	{                                                                                                              \
+		{                                                                                                      \
+			name, BENCH_COMMITTED_MB, against, BENCH_COMMITTED_MB                                          \
+		}                                                                                                      \
+	}
+#define LATENCY(by, name, each_second)                                                                                 \
+	{                                                                                                              \
+		.point = {.way = by, .size = 100, .rate = each_second, .seconds = LATENCY_SECONDS}, .lines = {         \
+			{name ", " #each_second " records/s, write to committed, p50", BENCH_LATENCY_P50},             \
+			{name ", " #each_second " records/s, write to committed, p99", BENCH_LATENCY_P99}              \
+		}                                                                                                      \
+	}
+	{.point = {.way = BENCH_MOUNT, .size = 10}, .lines = {OF_PIPE("mount, records of 10 bytes")}},
+	{.point = {.way = BENCH_MOUNT, .size = 1024}, .lines = {OF_PIPE("mount, records of 1024 bytes")}},
+	{.point = {.way = BENCH_MOUNT, .size = 4096}, .lines = {OF_PIPE("mount, records of 4096 bytes")}},
+	{.point = {.way = BENCH_LIBRARY, .size = 10},
+	 .lines = {OF_PIPE("library, records of 10 bytes"),
+		   {"library, records of 10 bytes from one thread, committed", BENCH_COMMITTED_RECORDS}}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024}, .lines = {OF_PIPE("library, records of 1024 bytes")}},
+	{.point = {.way = BENCH_LIBRARY, .size = 4096}, .lines = {OF_PIPE("library, records of 4096 bytes")}},
+	{.point = {.way = BENCH_PUSH, .size = 10}, .lines = {OF_PIPE("push, records of 10 bytes")}},
+	{.point = {.way = BENCH_PUSH, .size = 1024}, .lines = {OF_PIPE("push, records of 1024 bytes")}},
+	{.point = {.way = BENCH_PUSH, .size = 4096}, .lines = {OF_PIPE("push, records of 4096 bytes")}},
+	/* The ring as it is where nothing is set, which bridges outages but does not stay in the processor's cache. */
+	{.point = {.way = BENCH_MOUNT, .size = 1024, .ring_bytes = LARGE_RING_BYTES},
+	 .lines = {OF_PIPE("mount, RINGSIZE = 64M, 1 KiB")}},
+	{.point = {.way = BENCH_RECORD, .size = 10},
+	 .lines = {{"library, one record of 10 bytes into the writer's chunk", BENCH_RECORD_NS}}},
+	{.point = {.way = BENCH_MOUNT, .size = 1024, .unify = 1}},
+	{.point = {.way = BENCH_MOUNT, .size = 1024, .unify = 1, .senders = 3},
+	 .beside = true,
+	 .lines = OF_TWIN("mount, 3 senders to one unified file, 1 KiB", "1 sender")},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024, .unify = 1}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024, .unify = 1, .senders = 3},
+	 .beside = true,
+	 .lines = OF_TWIN("library, 3 senders to one unified file, 1 KiB", "1 sender")},
+	{.point = {.way = BENCH_APPEND, .size = 10, .records = APPENDS},
+	 .lines = {{"mount, appends of 10 bytes, each a write", BENCH_PRODUCED_MB, "tmpfs", BENCH_TMPFS_MB},
+		   {"mount, appends of 10 bytes, committed", BENCH_COMMITTED_MB, "tmpfs", BENCH_TMPFS_MB}}},
+	{.point = {.way = BENCH_APPEND, .size = 100, .records = APPENDS},
+	 .lines = {{"mount, appends of 100 bytes, each a write", BENCH_PRODUCED_MB, "tmpfs", BENCH_TMPFS_MB},
+		   {"mount, appends of 100 bytes, committed", BENCH_COMMITTED_MB, "tmpfs", BENCH_TMPFS_MB}}},
+	LATENCY(BENCH_LIBRARY, "library", 100),
+	LATENCY(BENCH_LIBRARY, "library", 1000),
+	LATENCY(BENCH_PUSH, "push", 100),
+	LATENCY(BENCH_PUSH, "push", 1000),
+	LATENCY(BENCH_MOUNT, "mount", 100),
+	LATENCY(BENCH_MOUNT, "mount", 1000),
+	LATENCY(BENCH_APPEND, "mount-append", 1000),
+	{.point = {.way = BENCH_LIBRARY, .size = 1024}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024, .format = 1},
+	 .beside = true,
+	 .lines = OF_TWIN("FORMAT = JSON, records of 1 KiB, committed", "as they are")},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024, .tls = 1},
+	 .beside = true,
+	 .lines = OF_TWIN("TLS, records of 1 KiB, committed", "plain")},
+	{.point = {.way = BENCH_MOUNT, .input = 1, .bytes = VOLUME_LOG}},
+	{.point = {.way = BENCH_MOUNT, .input = 1, .bytes = VOLUME_LOG, .rules = BENCH_RULES_MAX},
+	 .beside = true,
+	 .lines = OF_TWIN("mount, 16 ALLOW patterns on lines of a log", "none")},
+	{.point = {.way = BENCH_LIBRARY,
+		   .input = 1,
+		   .link_mbit = LINK_MBIT,
+		   .per_write = 1000,
+		   .compress = COMPRESS_ALWAYS},
+	 .lines = {{"lines of a log over 1 Gbit/s, COMPRESS = always", BENCH_COMMITTED_MB, "line rate",
+		    BENCH_LINE_MB}}},
+	{.point = {.way = BENCH_IDLE, .size = IDLE_BYTES, .seconds = IDLE_SECONDS},
+	 .lines = {{"idle, CPU of the mount", BENCH_IDLE_MOUNT}, {"idle, CPU of the receiver", BENCH_IDLE_RECEIVER}}},
+#undef OF_PIPE
+#undef OF_TWIN
+#undef LATENCY
+};
 
-/* The ring as it is where nothing is set, which bridges outages but does not stay in the processor's cache. */
-static void plan_large_ring(struct plan *plan)
+static void measurement_plan(struct plan *plan, const struct measurement *measurement)
 {
-	if (!mounts(plan))
+	const struct bench_point *wanted = &measurement->point;
+	struct bench_point *point, defaults;
+
+	if ((bench_way_mounts(wanted->way) && !mounts(plan)) || (wanted->input && !plan->options->input_file))
 		return;
-	plan->group++;
-	point_add(plan, BENCH_MOUNT, 1024)->ring_bytes = LARGE_RING_BYTES;
-	row_against(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "mount, RINGSIZE = 64M, 1 KiB, committed"), "pipe",
-		    BENCH_PIPE_MB);
-	row_against(row_add(plan, BENCH_CPU_ALL, "s/GB", "mount, RINGSIZE = 64M, 1 KiB, CPU"), "pipe", BENCH_CPU_PIPE);
-}
-
-static void plan_record(struct plan *plan)
-{
-	plan->group++;
-	point_add(plan, BENCH_RECORD, 10);
-	(void)row_add(plan, BENCH_RECORD_NS, "ns", "library, one record of 10 bytes into the writer's chunk");
-}
-
-static void plan_unified(struct plan *plan)
-{
-	static const uint64_t ways[] = {BENCH_MOUNT, BENCH_LIBRARY};
-	struct bench_point *point;
-	unsigned way;
-
-	for (way = 0; way < 2; way++) {
-		if (ways[way] == BENCH_MOUNT && !mounts(plan))
-			continue;
-		plan->group++;
-		point_add(plan, ways[way], 1024)->unify = 1;
-		point = point_add(plan, ways[way], 1024);
-		point->unify = 1;
-		point->senders = 3;
-		row_against_other(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "%s, 3 senders to one unified file, 1 KiB",
-					  bench_way_names[ways[way]]),
-				  "1 sender", last(plan) - 1, last(plan) - 1);
-	}
-}
-
-static void plan_appends(struct plan *plan)
-{
-	static const uint64_t sizes[] = {10, 100};
-	unsigned size;
-	struct bench_point *point;
-
-	for (size = 0; size < 2; size++) {
-		plan->group++;
-		point = point_add(plan, BENCH_APPEND, sizes[size]);
-		point->bytes = 0;
-		point->records = part_of(plan, APPENDS);
-		row_against(row_add(plan, BENCH_PRODUCED_MB, "MB/s",
-				    "mount, appends of %" PRIu64 " bytes, each a write", sizes[size]),
-			    "tmpfs", BENCH_TMPFS_MB);
-		row_against(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "mount, appends of %" PRIu64 " bytes, committed",
-				    sizes[size]),
-			    "tmpfs", BENCH_TMPFS_MB);
-	}
-}
-
-static void plan_latency(struct plan *plan, uint64_t way, uint64_t rate)
-{
-	struct bench_point *point;
-
-	plan->group++;
-	point = point_add(plan, way, 100);
-	point->bytes = 0;
-	point->rate = rate;
-	point->seconds = LATENCY_SECONDS;
-	(void)row_add(plan, BENCH_LATENCY_P50, "us", "%s, %" PRIu64 " records/s, write to committed, p50",
-		      bench_way_names[way], rate);
-	(void)row_add(plan, BENCH_LATENCY_P99, "us", "%s, %" PRIu64 " records/s, write to committed, p99",
-		      bench_way_names[way], rate);
-}
-
-static void plan_latencies(struct plan *plan)
-{
-	plan_latency(plan, BENCH_LIBRARY, 100);
-	plan_latency(plan, BENCH_LIBRARY, 1000);
-	plan_latency(plan, BENCH_PUSH, 100);
-	plan_latency(plan, BENCH_PUSH, 1000);
-	if (!mounts(plan))
-		return;
-	plan_latency(plan, BENCH_MOUNT, 100);
-	plan_latency(plan, BENCH_MOUNT, 1000);
-	plan_latency(plan, BENCH_APPEND, 1000);
-}
-
-static void plan_formats(struct plan *plan)
-{
-	plan->group++;
-	point_add(plan, BENCH_LIBRARY, 1024);
-	point_add(plan, BENCH_LIBRARY, 1024)->format = 1;
-	row_against_other(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "FORMAT = JSON, records of 1 KiB, committed"),
-			  "as they are", last(plan) - 1, last(plan) - 1);
-	plan->group++;
-	point_add(plan, BENCH_LIBRARY, 1024);
-	point_add(plan, BENCH_LIBRARY, 1024)->tls = 1;
-	row_against_other(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "TLS, records of 1 KiB, committed"), "plain",
-			  last(plan) - 1, last(plan) - 1);
-}
-
-static void plan_log(struct plan *plan)
-{
-	struct bench_point *point;
-
-	if (!plan->options->input_file) {
-		skip(plan, "rules and a link of 1 Gbit/s on lines of a log: no log was found here, --input names one");
-		return;
-	}
-	if (mounts(plan)) {
-		plan->group++;
-		point = point_add(plan, BENCH_MOUNT, 0);
-		point->input = 1;
-		point->bytes = part_of(plan, VOLUME_LOG);
-		*point_add(plan, BENCH_MOUNT, 0) = *point;
-		point = &plan->report->results[last(plan)].point;
-		point->rules = BENCH_RULES_MAX;
-		row_against_other(
-			row_add(plan, BENCH_COMMITTED_MB, "MB/s", "mount, 16 ALLOW patterns on lines of a log"), "none",
-			last(plan) - 1, last(plan) - 1);
-	}
-	plan->group++;
-	point = point_add(plan, BENCH_LIBRARY, 0);
-	point->input = 1;
-	point->link_mbit = LINK_MBIT;
-	point->per_write = 1000;
-	point->compress = COMPRESS_ALWAYS;
-	row_against(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "lines of a log over 1 Gbit/s, COMPRESS = always"),
-		    "line rate", BENCH_LINE_MB);
+	plan->group += !measurement->beside;
+	point = point_add(plan, wanted->way, wanted->size);
+	defaults = *point;
+	*point = *wanted;
+	point->senders = wanted->senders ? wanted->senders : defaults.senders;
+	point->writers = defaults.writers;
+	point->level = defaults.level;
+	point->records = part_of(plan, wanted->records);
+	point->bytes = wanted->records || wanted->seconds ? 0
+		       : wanted->bytes                    ? part_of(plan, wanted->bytes)
+							  : defaults.bytes;
+	point->ring_bytes = wanted->ring_bytes ? wanted->ring_bytes : defaults.ring_bytes;
+	for (const struct line *line = measurement->lines; line < measurement->lines + 3 && line->what; line++)
+		(void)row_add(plan, line->metric, line->what, line->against,
+			      line->against ? line->base_metric : BENCH_METRICS,
+			      last(plan) - (line->against && line->base_metric == line->metric));
 }
 
 static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, const struct number_list *list,
@@ -297,6 +247,7 @@ static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, co
 	static const char *const what[] = {
 		[BENCH_SENDERS] = "senders at once", [BENCH_WRITERS] = "writers of one sender"};
 	unsigned first = plan->report->count, number;
+	char text[BENCH_TEXT_ROOM];
 	struct bench_point *point;
 
 	plan->group++;
@@ -308,9 +259,8 @@ static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, co
 		if (axis == BENCH_WRITERS)
 			point->ring_bytes = WRITERS_RING_BYTES;
 	}
-	row_against_other(
-		row_add(plan, BENCH_COMMITTED_MB, "MB/s", "%s, 128 %s, 1 KiB", bench_way_names[way], what[axis]),
-		"best of 1 to 128", first, last(plan));
+	(void)snprintf(text, sizeof(text), "%s, 128 %s, 1 KiB", bench_way_names[way], what[axis]);
+	(void)row_add(plan, BENCH_COMMITTED_MB, text, "best of 1 to 128", BENCH_COMMITTED_MB, first);
 }
 
 static void plan_sweeps(struct plan *plan)
@@ -325,24 +275,10 @@ static void plan_sweeps(struct plan *plan)
 		plan_sweep(plan, BENCH_MOUNT, BENCH_SENDERS, &few, SWEEP_SECONDS);
 }
 
-static void plan_idle(struct plan *plan)
-{
-	struct bench_point *point;
-
-	if (!mounts(plan))
-		return;
-	plan->group++;
-	point = point_add(plan, BENCH_IDLE, IDLE_BYTES);
-	point->bytes = 0;
-	point->seconds = IDLE_SECONDS;
-	(void)row_add(plan, BENCH_IDLE_MOUNT, "% of a core", "idle, CPU of the mount");
-	(void)row_add(plan, BENCH_IDLE_RECEIVER, "% of a core", "idle, CPU of the receiver");
-}
-
 static void plan_sustain(struct plan *plan)
 {
 	uint64_t limit = plan->options->base.memory_limit ? plan->options->base.memory_limit : MEMORY_LIMIT;
-	char why[BENCH_TEXT_ROOM], memory[64];
+	char why[BENCH_TEXT_ROOM], text[BENCH_TEXT_ROOM], memory[64];
 	struct bench_point *point;
 
 	plan->group++;
@@ -358,9 +294,8 @@ static void plan_sustain(struct plan *plan)
 	point->sustain = 1;
 	point->memory_limit = limit;
 	point->seconds = plan->options->sustain_s ? plan->options->sustain_s : part_of(plan, SUSTAIN_SECONDS);
-	row_against(row_add(plan, BENCH_LAST_MB, "MB/s", "%" PRIu64 " s without pause%s, last quarter", point->seconds,
-			    memory),
-		    "first quarter", BENCH_FIRST_MB);
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " s without pause%s, last quarter", point->seconds, memory);
+	(void)row_add(plan, BENCH_LAST_MB, text, "first quarter", BENCH_FIRST_MB, last(plan));
 }
 
 static int preset_room(struct bench_report *report)
@@ -374,17 +309,11 @@ static void all_make(struct plan *plan)
 {
 	if (!mounts(plan))
 		skip(plan, "everything that goes through a mount: /dev/fuse can't be used here");
-	plan_pipe(plan);
-	plan_large_ring(plan);
-	plan_record(plan);
-	plan_unified(plan);
-	if (mounts(plan))
-		plan_appends(plan);
-	plan_latencies(plan);
-	plan_formats(plan);
-	plan_log(plan);
+	if (!plan->options->input_file)
+		skip(plan, "rules and a link of 1 Gbit/s on lines of a log: no log was found here, --input names one");
+	for (size_t number = 0; number < sizeof(measurements) / sizeof(measurements[0]); number++)
+		measurement_plan(plan, &measurements[number]);
 	plan_sweeps(plan);
-	plan_idle(plan);
 	plan_sustain(plan);
 }
 
@@ -405,6 +334,7 @@ static void seed_make(struct plan *plan)
 	for (number = 0; number < sizeof(published) / sizeof(published[0]); number++) {
 		struct bench_point *point;
 		struct bench_row *row;
+		char text[BENCH_TEXT_ROOM];
 		const char *form = published[number].format ? "JSON" : "raw";
 
 		plan->group++;
@@ -413,17 +343,17 @@ static void seed_make(struct plan *plan)
 		point->unify = 1;
 		point->format = published[number].format;
 		if (published[number].records > 0) {
-			row = row_add(plan, BENCH_COMMITTED_RECORDS, "records/s", "3 senders, %" PRIu64 " bytes, %s",
-				      published[number].size, form);
+			(void)snprintf(text, sizeof(text), "3 senders, %" PRIu64 " bytes, %s", published[number].size,
+				       form);
+			row = row_add(plan, BENCH_COMMITTED_RECORDS, text, from, BENCH_METRICS, last(plan));
 			row->against = published[number].records;
-			(void)snprintf(row->against_what, sizeof(row->against_what), "%s", from);
 		}
 		/* Theirs count what is in the file, in 1,048,576 bytes. */
-		row = row_add(plan, BENCH_OUTPUT_MB, "MiB/s", "3 senders, %" PRIu64 " bytes, %s, the file",
-			      published[number].size, form);
+		(void)snprintf(text, sizeof(text), "3 senders, %" PRIu64 " bytes, %s, the file", published[number].size,
+			       form);
+		row = row_add(plan, BENCH_OUTPUT_MB, text, from, BENCH_METRICS, last(plan));
 		row->scale = 1e6 / 1048576;
 		row->against = published[number].mebibytes;
-		(void)snprintf(row->against_what, sizeof(row->against_what), "%s", from);
 	}
 }
 

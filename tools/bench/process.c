@@ -56,6 +56,7 @@ static int process_start(const struct bench_run *run, struct bench_process *proc
 	(void)snprintf(messages, sizeof(messages), "%s/%s.err", run->work, name);
 	/* Opened here: an earlier run's messages must be gone before anybody looks for the port in them. */
 	descriptor = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	process->messages = open(messages, O_RDONLY | O_CLOEXEC);
 	process->pid = descriptor < 0 ? -1 : fork();
 	if (process->pid != 0 && descriptor >= 0)
 		(void)close(descriptor);
@@ -75,17 +76,16 @@ static int process_start(const struct bench_run *run, struct bench_process *proc
 	_exit(127);
 }
 
-static void messages_copy(const struct bench_run *run, const char *name)
+/* Those that were not shown yet. */
+static void messages_show(const struct bench_process *process)
 {
-	char path[BENCH_PATH_ROOM], line[1024];
-	FILE *messages;
+	char text[4096];
+	ssize_t got;
 
-	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
-	messages = fopen(path, "re");
-	while (messages && fgets(line, sizeof(line), messages))
-		(void)fputs(line, stderr);
-	if (messages)
-		(void)fclose(messages);
+	while (process->messages > 0 && (got = read(process->messages, text, sizeof(text))) > 0) {
+		progress_clear();
+		(void)fwrite(text, 1, (size_t)got, stderr);
+	}
 }
 
 /* Until `started` is true. */
@@ -99,7 +99,7 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 		if (waitpid(process->pid, NULL, WNOHANG) == process->pid) {
 			process->pid = 0;
 			bench_error("%s does not start:", name);
-			messages_copy(run, name);
+			messages_show(process);
 			return -1;
 		}
 		if (bench_interrupted())
@@ -243,26 +243,6 @@ static void choice_make(char *choice, const char *path)
 	*choice = '\0';
 }
 
-/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
-static void messages_follow(const struct bench_run *run, struct bench_process *process, const char *name)
-{
-	char path[BENCH_PATH_ROOM];
-
-	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
-	process->messages = open(path, O_RDONLY | O_CLOEXEC);
-}
-
-static void messages_show(const struct bench_process *process)
-{
-	char text[4096];
-	ssize_t got;
-
-	while (process->messages > 0 && (got = read(process->messages, text, sizeof(text))) > 0) {
-		progress_clear();
-		(void)fwrite(text, 1, (size_t)got, stderr);
-	}
-}
-
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
@@ -289,8 +269,6 @@ int bench_mount_start(struct bench_run *run)
 		return bench_failed(-1, "%s: %s", mount, strerror(errno));
 	if (process_start(run, &run->mount, name, arguments))
 		return -1;
-	if (run->options->receiver)
-		messages_follow(run, &run->mount, name);
 	return start_await(run, &run->mount, name, mount_is);
 }
 
@@ -347,21 +325,22 @@ static bool sender_failed(const struct bench_run *run)
 
 bool bench_trouble(const struct bench_run *run)
 {
-	siginfo_t how;
-	const char *name = bench_ended(run->receiver.pid, &how) ? "k2hftfusesvr"
-			   : bench_ended(run->mount.pid, &how)  ? "k2hftfuse"
-			   : bench_ended(run->link.pid, &how)   ? "link"
-								: NULL;
+	const struct {
+		const struct bench_process *process;
+		const char *name;
+	} needed[] = {{&run->receiver, "k2hftfusesvr"}, {&run->mount, "k2hftfuse"}, {&run->link, "link"}};
 	struct statvfs system;
+	siginfo_t how;
 
-	messages_show(&run->mount);
-	if (name) {
-		bench_error("%s is gone", name);
-		/* Those that were followed were all shown just now. */
-		if (strcmp(name, "k2hftfuse") != 0 || run->mount.messages <= 0)
-			messages_copy(run, name);
-		return true;
-	}
+	/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
+	if (run->options->receiver)
+		messages_show(&run->mount);
+	for (size_t number = 0; number < sizeof(needed) / sizeof(needed[0]); number++)
+		if (bench_ended(needed[number].process->pid, &how)) {
+			bench_error("%s is gone", needed[number].name);
+			messages_show(needed[number].process);
+			return true;
+		}
 	if (sender_failed(run))
 		return true;
 	/* A file system that does not say how large it is, as ramfs, has no blocks. */

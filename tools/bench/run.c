@@ -155,12 +155,17 @@ static int entry_remove(const char *path, const struct stat *status, int kind, s
 	return 0;
 }
 
+void bench_folder_remove(const char *path)
+{
+	(void)nftw(path, entry_remove, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
 static void received_remove(const struct bench_run *run)
 {
 	char path[BENCH_PATH_ROOM];
 
 	(void)snprintf(path, sizeof(path), "%s/received", run->work);
-	(void)nftw(path, entry_remove, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	bench_folder_remove(path);
 }
 
 static int parts_start(struct bench_run *run)

@@ -110,18 +110,6 @@ static int tmpfs_open(struct sending *sending)
 	return sending->output < 0 ? -errno : 0;
 }
 
-static int write_all(int output, const char *bytes, size_t count)
-{
-	ssize_t put;
-
-	for (; count > 0; bytes += put, count -= (size_t)put) {
-		put = write(output, bytes, count);
-		if (put < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 /* Read from the block's file first, as cat(1) does, and the plain pipe. */
 static int copy_write(const struct sending *sending, const char *records, size_t bytes)
 {
@@ -129,7 +117,7 @@ static int copy_write(const struct sending *sending, const char *records, size_t
 
 	if (got < 0)
 		return -errno;
-	return (size_t)got == bytes ? write_all(sending->output, sending->copy, bytes) : -EIO;
+	return (size_t)got == bytes ? bench_write_all(sending->output, sending->copy, bytes) : -EIO;
 }
 
 /* Each by a call of its own. A program that has ten bytes to write does not do more around it than this. */
@@ -150,7 +138,7 @@ static int records_put(struct sending *sending, const char *records, size_t byte
 	if (sending->copy)
 		return copy_write(sending, records, bytes);
 	if (sending->run->point.way != BENCH_LIBRARY)
-		return write_all(sending->output, records, bytes);
+		return bench_write_all(sending->output, records, bytes);
 	if (sending->per_write == 1)
 		return each_write(sending->writer, records, bytes, size ? size : bytes);
 	return k2hft_writer_lines(sending->writer, records, bytes, NULL);

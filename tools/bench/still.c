@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +15,6 @@
 /* So much that to wake the thread that sends is little of it; in a ring of no more, some writes wait, which is counted. */
 #define ROUND_BYTES (2u * 1024 * 1024)
 #define FLUSH_MS 30000
-#define PROCESSES_MAX 64u
 
 static double cpu_ns(clockid_t clock)
 {
@@ -75,59 +73,22 @@ int bench_record_cost(struct bench_run *run, const char *block, struct bench_slo
 	return error ? error : closed;
 }
 
-static pid_t parent_of(const char *process)
+/* The keeper of a mount has others that work, in the group that process_start gave it. */
+static double group_cpu_ns(pid_t group)
 {
-	char path[300], text[512];
-	int descriptor, parent = 0;
-	const char *end;
-	ssize_t got;
-
-	(void)snprintf(path, sizeof(path), "/proc/%s/stat", process);
-	descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	if (descriptor < 0)
-		return 0;
-	got = read(descriptor, text, sizeof(text) - 1);
-	(void)close(descriptor);
-	text[got > 0 ? got : 0] = '\0';
-	end = strrchr(text, ')'); /* a name can have anything in it */
-	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
-/* A process and those below it: the mount's keeper has others that work. */
-static unsigned family_find(pid_t first, pid_t family[PROCESSES_MAX])
-{
-	unsigned count = 1, before = 0, number;
+	DIR *processes = opendir("/proc");
 	struct dirent *entry;
-	DIR *processes;
-
-	family[0] = first;
-	while (before != count && (processes = opendir("/proc"))) {
-		before = count;
-		while ((entry = readdir(processes)) && count < PROCESSES_MAX) {
-			pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
-			pid_t parent = process > 0 ? parent_of(entry->d_name) : 0;
-			bool wanted = false;
-
-			for (number = 0; number < count; number++)
-				wanted = (family[number] == parent || wanted) && family[number] != process;
-			if (parent > 0 && wanted)
-				family[count++] = process;
-		}
-		(void)closedir(processes);
-	}
-	return count;
-}
-
-static double family_cpu_ns(pid_t first)
-{
-	pid_t family[PROCESSES_MAX];
-	unsigned count = family_find(first, family), number;
 	clockid_t clock;
 	double used = 0;
 
-	for (number = 0; number < count; number++)
-		if (clock_getcpuclockid(family[number], &clock) == 0)
+	while (processes && (entry = readdir(processes))) {
+		pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (process > 0 && getpgid(process) == group && clock_getcpuclockid(process, &clock) == 0)
 			used += cpu_ns(clock);
+	}
+	if (processes)
+		(void)closedir(processes);
 	return used;
 }
 
@@ -148,11 +109,11 @@ int bench_idle_use(struct bench_run *run, struct bench_slot *slot)
 	slot->bytes = 5;
 	slot->records = 1;
 	(void)nanosleep(&settle, NULL);
-	receiver = family_cpu_ns(run->receiver.pid);
-	mount = family_cpu_ns(run->mount.pid);
+	receiver = group_cpu_ns(run->receiver.pid);
+	mount = group_cpu_ns(run->mount.pid);
 	(void)nanosleep(&pause, NULL);
-	slot->idle_receiver = (family_cpu_ns(run->receiver.pid) - receiver) / 1e7 / (double)run->point.seconds;
-	slot->idle_mount = (family_cpu_ns(run->mount.pid) - mount) / 1e7 / (double)run->point.seconds;
+	slot->idle_receiver = (group_cpu_ns(run->receiver.pid) - receiver) / 1e7 / (double)run->point.seconds;
+	slot->idle_mount = (group_cpu_ns(run->mount.pid) - mount) / 1e7 / (double)run->point.seconds;
 	(void)close(output);
 	return error;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,36 +20,14 @@ static void complain(const char *target, const char *reason)
 	command_error("stat", "%s: %s", target, reason);
 }
 
-/* Up to the end of a file or pipe. NULL with errno. */
-static char *read_all(int descriptor)
-{
-	size_t bytes = 0, room = 0;
-	char *text = NULL;
-	ssize_t got;
-	int error;
-
-	do {
-		error = stat_room_make(&text, bytes, &room);
-		got = error ? 0 : read(descriptor, text + bytes, room - bytes - 1);
-		if (got < 0 && errno != EINTR)
-			error = -errno;
-		bytes += got > 0 ? (size_t)got : 0;
-	} while (!error && got != 0);
-	if (error) {
-		free(text);
-		errno = -error;
-		return NULL;
-	}
-	text[bytes] = '\0';
-	return text;
-}
-
 static char *mount_read(const char *directory, const char **reason)
 {
+	char *text = NULL;
 	int root = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int file = root < 0 ? -1 : openat(root, K2I_STAT_NAME, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	char *text = file < 0 ? NULL : read_all(file);
 
+	if (file >= 0)
+		text = stat_answer_read(file, -1);
 	if (!text)
 		*reason = root >= 0 && errno == ENOENT ? "it is a directory, but not the root of a mount of k2hftfuse"
 			  : errno == ENOTCONN          ? "the mount is there, but nothing serves it"
@@ -111,15 +88,12 @@ static int path_write(const char *target, int output)
 /* Reads the child's output; NULL with `*reason`, which is NULL if the child has said it. */
 static char *child_hear(pid_t child, int descriptor, int timeout_ms, const char **reason)
 {
-	struct pollfd wait = {.fd = descriptor, .events = POLLIN};
-	bool late = poll(&wait, 1, timeout_ms) <= 0;
-	char *text = NULL;
+	char *text = stat_answer_read(descriptor, timeout_ms);
+	bool late = !text && errno == ETIMEDOUT;
 	int status = 0;
 
 	if (late)
 		(void)kill(child, SIGKILL);
-	else
-		text = read_all(descriptor);
 	*reason = late ? "no answer in time" : text ? NULL : strerror(errno);
 	(void)close(descriptor);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -80,27 +80,6 @@ static int request_send(int descriptor, const char *host, int64_t deadline_ms)
 	return send(descriptor, request, (size_t)bytes, MSG_NOSIGNAL) == bytes ? 0 : -EIO;
 }
 
-/* All up to the end, terminated. */
-static int answer_receive(int descriptor, int64_t deadline_ms, char **answer)
-{
-	size_t bytes = 0, room = 0;
-	ssize_t got;
-	int error;
-
-	do {
-		error = stat_room_make(answer, bytes, &room);
-		if (!error)
-			error = socket_wait(descriptor, POLLIN, deadline_ms);
-		got = error ? 0 : recv(descriptor, *answer + bytes, room - bytes - 1, 0);
-		if (got < 0)
-			error = -errno;
-		bytes += got > 0 ? (size_t)got : 0;
-	} while (!error && got != 0);
-	if (!error)
-		(*answer)[bytes] = '\0';
-	return error;
-}
-
 /* The body of an answer with status 200; it takes the answer's place. -EREMOTE: the server has other names than this. */
 static int body_take(char *answer)
 {
@@ -123,10 +102,12 @@ char *stat_http_get(const char *host, const char *port, int timeout_ms, char *re
 
 	if (!error)
 		error = request_send(descriptor, host, deadline_ms);
-	if (!error)
-		error = answer_receive(descriptor, deadline_ms, &answer);
-	if (!error)
-		error = body_take(answer);
+	if (!error) {
+		int64_t left_ms = deadline_ms - now_ms();
+
+		answer = stat_answer_read(descriptor, left_ms > 0 ? left_ms : 0);
+		error = answer ? body_take(answer) : -errno;
+	}
 	if (descriptor >= 0)
 		(void)close(descriptor);
 	if (!error)

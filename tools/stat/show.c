@@ -6,10 +6,10 @@
 
 #include "app/program/report.h"
 #include "tools/stat/stat.h"
+#include "tools/base/numbers.h"
 #include "tools/base/terminal.h"
 
 #define ROWS_MAX 40u /* of connections and of files, for people */
-#define NUMBER_ROOM 32u
 
 /* The text of a number or string in an object of the status, or in the status itself; NULL: there is none. */
 static const char *text_of(const struct json_value *status, const char *object, const char *name)
@@ -45,20 +45,6 @@ bool stat_lossy(const struct json_value *status)
 			return true;
 	}
 	return false;
-}
-
-static const char *number_text(uint64_t number, char text[NUMBER_ROOM])
-{
-	char plain[24];
-	size_t bytes = (size_t)snprintf(plain, sizeof(plain), "%" PRIu64, number), at, out = 0;
-
-	for (at = 0; at < bytes; at++) {
-		if (at > 0 && (bytes - at) % 3 == 0)
-			text[out++] = ',';
-		text[out++] = plain[at];
-	}
-	text[out] = '\0';
-	return text;
 }
 
 /* For people, who don't count in seconds since 1970. */
@@ -106,7 +92,7 @@ static void head_show(FILE *output, const char *target, const struct json_value 
 static void counters_show(FILE *output, const struct k2i_counter_table *table, const struct json_value *now,
 			  const struct json_value *before, double seconds, bool all)
 {
-	char number[NUMBER_ROOM], rate[NUMBER_ROOM + 2], per_second[NUMBER_ROOM];
+	char number[NUMBER_TEXT_ROOM], rate[NUMBER_TEXT_ROOM + 2], per_second[NUMBER_TEXT_ROOM];
 	size_t at;
 
 	for (at = 0; at < table->count; at++) {

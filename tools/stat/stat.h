@@ -20,8 +20,8 @@
 char *stat_fetch(const char *target, int timeout_ms);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
-/* Makes room behind `bytes` for more, and for its end. 0, -EFBIG or -ENOMEM; `*text` is to be free()d in any case. */
-int stat_room_make(char **text, size_t bytes, size_t *room);
+/* All up to the end, terminated, to be free()d; `timeout_ms` is for the whole, -1: for ever. NULL with errno. */
+char *stat_answer_read(int descriptor, int64_t timeout_ms);
 
 /* Whether this status has the table. */
 bool stat_table_there(const struct json_value *status, const struct k2i_counter_table *table);

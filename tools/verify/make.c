@@ -65,15 +65,22 @@ static uint64_t counter_max(const struct making *making)
 	return making->run == VERIFY_RUN_NONE ? VERIFY_COMPACT_COUNTER_MAX : VERIFY_COUNTER_MAX;
 }
 
-static bool enough(const struct producer *producer)
+static bool all_made(const struct producer *producer)
 {
 	const struct verify_options *options = producer->making->options;
 
-	return stopping() || producer->record.counter > counter_max(producer->making) ||
+	return producer->record.counter > counter_max(producer->making) ||
 	       (options->count && made_count(producer) >= options->count) ||
-	       (options->bytes && producer->made_bytes >= options->bytes) ||
-	       (options->seconds &&
-		k2i_clock_ns(CLOCK_MONOTONIC) - producer->making->started_ns >= options->seconds * K2I_SECOND_NS);
+	       (options->bytes && producer->made_bytes >= options->bytes);
+}
+
+static bool enough(const struct producer *producer)
+{
+	const struct making *making = producer->making;
+
+	return stopping() || all_made(producer) ||
+	       (making->options->seconds &&
+		k2i_clock_now_ns() - making->started_ns >= making->options->seconds * K2I_SECOND_NS);
 }
 
 /* Waits until a record is due. How many are. */
@@ -112,9 +119,7 @@ static void records_make(struct producer *producer)
 		producer->filled += bytes;
 		producer->made_bytes += bytes;
 		producer->record.counter++;
-		if (producer->record.counter > counter_max(making) ||
-		    (options->count && made_count(producer) >= options->count) ||
-		    (options->bytes && producer->made_bytes >= options->bytes))
+		if (all_made(producer))
 			break;
 	}
 }

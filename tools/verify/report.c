@@ -106,6 +106,20 @@ static void table_print(const struct verify_tally *tally)
 	}
 }
 
+static void totals_of(const struct verify_tally *tally, uint64_t columns[COLUMNS])
+{
+	columns[PRODUCER] = tally->sequence_count;
+	columns[RECORDS] = tally->records;
+	columns[BYTES] = tally->record_bytes;
+	columns[FIRST] = columns[LAST] = 0;
+	columns[MISSING] = tally->missing;
+	columns[REPEATED] = tally->repeated;
+	columns[LATE] = tally->late;
+	columns[EXTRA] = tally->extra;
+	columns[DAMAGED] = tally->damaged;
+	columns[FOREIGN] = tally->foreign;
+}
+
 static void script_row_print(const char *run, const uint64_t columns[COLUMNS])
 {
 	(void)fputs(run, stdout);
@@ -116,15 +130,6 @@ static void script_row_print(const char *run, const uint64_t columns[COLUMNS])
 
 static void script_table_print(const struct verify_tally *tally)
 {
-	const uint64_t totals[COLUMNS] = {[PRODUCER] = tally->sequence_count,
-					  [RECORDS] = tally->records,
-					  [BYTES] = tally->record_bytes,
-					  [MISSING] = tally->missing,
-					  [REPEATED] = tally->repeated,
-					  [LATE] = tally->late,
-					  [EXTRA] = tally->extra,
-					  [DAMAGED] = tally->damaged,
-					  [FOREIGN] = tally->foreign};
 	char run[VERIFY_RUN_TEXT_BYTES];
 	uint64_t columns[COLUMNS];
 
@@ -135,7 +140,8 @@ static void script_table_print(const struct verify_tally *tally)
 		columns_of(tally->sequences[at], columns);
 		script_row_print(verify_run_text(tally->sequences[at]->run, run), columns);
 	}
-	script_row_print("total", totals);
+	totals_of(tally, columns);
+	script_row_print("total", columns);
 }
 
 static void human_print(const struct verify_tally *tally, double seconds)

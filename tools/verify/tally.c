@@ -2,9 +2,17 @@
 #include "tools/verify/tally.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 
-#define SLOTS_FIRST 64u
+static int sequence_compare(const void *one, const void *other)
+{
+	const struct verify_sequence *a = one, *b = other;
+
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	return a->producer < b->producer ? -1 : a->producer > b->producer;
+}
 
 void verify_tally_init(struct verify_tally *tally, const struct verify_options *options)
 {
@@ -14,11 +22,11 @@ void verify_tally_init(struct verify_tally *tally, const struct verify_options *
 void verify_tally_free(struct verify_tally *tally)
 {
 	for (size_t at = 0; at < tally->sequence_count; at++) {
+		(void)tdelete(tally->sequences[at], &tally->tree, sequence_compare);
 		verify_gaps_free(&tally->sequences[at]->gaps);
 		free(tally->sequences[at]);
 	}
 	free(tally->sequences);
-	free(tally->slots);
 	free(tally->findings);
 }
 
@@ -34,35 +42,6 @@ static void *with_room(void *array, size_t count, size_t *room, size_t size)
 	if (grown)
 		*room = wanted;
 	return grown;
-}
-
-/* Where the sequence is, or the empty slot for it. */
-static struct verify_sequence **slot_find(const struct verify_tally *tally, uint32_t run, uint32_t producer)
-{
-	uint64_t hash = (((uint64_t)run << 32) | producer) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t at = (size_t)(hash >> 32) & (tally->slot_count - 1);
-
-	while (tally->slots[at] && (tally->slots[at]->run != run || tally->slots[at]->producer != producer))
-		at = (at + 1) & (tally->slot_count - 1);
-	return tally->slots + at;
-}
-
-static int slots_grow(struct verify_tally *tally)
-{
-	struct verify_sequence **slots;
-	size_t count = tally->slot_count ? tally->slot_count * 2 : SLOTS_FIRST;
-
-	if (tally->slot_count > tally->sequence_count * 2)
-		return 0;
-	slots = calloc(count, sizeof(struct verify_sequence *));
-	if (!slots)
-		return -ENOMEM;
-	free(tally->slots);
-	tally->slots = slots;
-	tally->slot_count = count;
-	for (size_t at = 0; at < tally->sequence_count; at++)
-		*slot_find(tally, tally->sequences[at]->run, tally->sequences[at]->producer) = tally->sequences[at];
-	return 0;
 }
 
 static void expectation_set(const struct verify_options *options, struct verify_sequence *sequence)
@@ -85,32 +64,32 @@ static struct verify_sequence *sequence_add(struct verify_tally *tally, uint32_t
 	if (!sequences)
 		return NULL;
 	tally->sequences = sequences;
-	if (slots_grow(tally))
-		return NULL;
 	sequence = calloc(1, sizeof(*sequence));
 	if (!sequence)
 		return NULL;
 	sequence->run = run;
 	sequence->producer = producer;
+	if (!tsearch(sequence, &tally->tree, sequence_compare)) {
+		free(sequence);
+		return NULL;
+	}
 	sequence->finding = VERIFY_NO_FINDING;
 	verify_gaps_init(&sequence->gaps, tally->options->first);
 	expectation_set(tally->options, sequence);
 	tally->sequences[tally->sequence_count++] = sequence;
-	*slot_find(tally, run, producer) = sequence;
 	return sequence;
 }
 
 static struct verify_sequence *sequence_of(struct verify_tally *tally, uint32_t run, uint32_t producer)
 {
-	struct verify_sequence *sequence = tally->current;
+	const struct verify_sequence wanted = {.run = run, .producer = producer};
+	struct verify_sequence **found;
 
-	if (sequence && sequence->run == run && sequence->producer == producer)
-		return sequence;
-	sequence = tally->slot_count ? *slot_find(tally, run, producer) : NULL;
-	if (!sequence)
-		sequence = sequence_add(tally, run, producer);
-	tally->current = sequence;
-	return sequence;
+	if (tally->current && sequence_compare(tally->current, &wanted) == 0)
+		return tally->current;
+	found = tfind(&wanted, &tally->tree, sequence_compare);
+	tally->current = found ? *found : sequence_add(tally, run, producer);
+	return tally->current;
 }
 
 static int finding_add(struct verify_tally *tally, const struct verify_finding *finding)
@@ -276,12 +255,7 @@ int verify_tally_long_line(struct verify_tally *tally, const struct verify_line 
 
 static int by_run_and_producer(const void *one, const void *other)
 {
-	const struct verify_sequence *a = *(struct verify_sequence *const *)one;
-	const struct verify_sequence *b = *(struct verify_sequence *const *)other;
-
-	if (a->run != b->run)
-		return a->run < b->run ? -1 : 1;
-	return a->producer < b->producer ? -1 : a->producer > b->producer;
+	return sequence_compare(*(struct verify_sequence *const *)one, *(struct verify_sequence *const *)other);
 }
 
 static void sort(struct verify_tally *tally)

@@ -52,8 +52,7 @@ struct verify_tally {
 	const struct verify_options *options;
 	struct verify_sequence **sequences; /* by order of appearance; by run and producer after verify_tally_end */
 	size_t sequence_count, sequence_room;
-	struct verify_sequence **slots; /* the same by hash, open addressing */
-	size_t slot_count;
+	void *tree;                      /* the same, of tsearch(3) */
 	struct verify_sequence *current; /* of the last record */
 	struct verify_finding *findings;
 	size_t finding_count, finding_room;
