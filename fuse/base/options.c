@@ -56,71 +56,28 @@ static const struct fuse_opt option_table[] = {
 };
 
 /* Options without effect; those that end in = have a value. */
-static const char *const options_ignored[] = {
+static const char options_ignored[] =
 	/* A single thread serves; mount(8) and fstab(5) say others to themselves. */
-	"-s",
-	"clone_fd",
-	"max_idle_threads=",
-	"max_threads=",
-	"defaults",
-	"auto",
-	"noauto",
-	"user",
-	"user=",
-	"nouser",
-	"users",
-	"owner",
-	"group",
-	"_netdev",
-	"nofail",
-	"relatime",
-	"norelatime",
-	"strictatime",
-	"nostrictatime",
-	"lazytime",
-	"nolazytime",
-	"diratime",
-	"nodiratime",
-	"comment=",
+	"-s clone_fd max_idle_threads= max_threads= defaults auto noauto user user= nouser users owner group "
+	"_netdev nofail relatime norelatime strictatime nostrictatime lazytime nolazytime diratime nodiratime "
+	"comment= "
 	/*
 	 * K2HFTFUSE handed these on to libfuse 2, and there is nothing here that they could tune. Version 3 has but
 	 * max_read, and ends the session over it.
 	 */
-	"ac_attr_timeout=",
-	"async_read",
-	"attr_timeout=",
-	"auto_cache",
-	"big_writes",
-	"congestion_threshold=",
-	"direct_io",
-	"entry_timeout=",
-	"hard_remove",
-	"intr",
-	"intr_signal=",
-	"kernel_cache",
-	"large_read",
-	"max_background=",
-	"max_read=",
-	"max_readahead=",
-	"max_write=",
-	"negative_timeout=",
-	"noauto_cache",
-	"noforget",
-	"nonempty",
-	"nopath",
-	"readdir_ino",
-	"remember=",
-	"sync_read",
-	"use_ino",
-};
+	"ac_attr_timeout= async_read attr_timeout= auto_cache big_writes congestion_threshold= direct_io "
+	"entry_timeout= hard_remove intr intr_signal= kernel_cache large_read max_background= max_read= "
+	"max_readahead= max_write= negative_timeout= noauto_cache noforget nonempty nopath readdir_ino "
+	"remember= sync_read use_ino ";
 
 static bool option_is_ignored(const char *option)
 {
-	for (size_t at = 0; at < sizeof(options_ignored) / sizeof(*options_ignored); at++) {
-		size_t bytes = strlen(options_ignored[at]);
+	size_t bytes = strcspn(option, "="), name_bytes;
 
-		if (strncmp(option, options_ignored[at], bytes) == 0 &&
-		    (options_ignored[at][bytes - 1] == '=' || option[bytes] == '\0'))
+	bytes += option[bytes] == '=';
+	for (const char *name = options_ignored; *name; name += name_bytes + 1) {
+		name_bytes = strcspn(name, " ");
+		if (name_bytes == bytes && strncmp(option, name, bytes) == 0)
 			return true;
 	}
 	return false;

@@ -25,13 +25,6 @@ static void too_long_count(struct k2i_mount *mount, const struct k2i_handle *han
 			(unsigned long long)mount->line_limits->record_bytes_max);
 }
 
-/* Data that is queued out of the page cache was counted then: the file can have been cut since. */
-static void taken_account(struct k2i_mount *mount, const struct k2i_queued *item)
-{
-	if (!item->cached && item->taken)
-		k2i_handle_grow(mount, item->handle, item->offset + item->taken);
-}
-
 /* Many short records at once; 0: they must be taken one by one. */
 static size_t lines_run(const struct k2i_mount *mount, const struct k2i_line_buffer *line, const char *data,
 			size_t bytes)
@@ -67,18 +60,13 @@ static int part_give(struct k2i_mount *mount, const struct k2i_queued *item, con
 	return status ? status : k2i_route_take(mount, item->handle->route, &records, given);
 }
 
-/* Whether what comes next can be a piece of a record, which stands alone in its chunk. */
-static bool piece_ahead(const struct k2i_mount *mount, const struct k2i_line_buffer *line, size_t bytes)
-{
-	return line->continued || (!mount->line_limits->record_bytes_max &&
-				   line->held_bytes + bytes > mount->line_limits->piece_bytes_max);
-}
-
+/* Data that is queued out of the page cache was counted then: the file can have been cut since. */
 static void taken_add(struct k2i_mount *mount, struct k2i_queued *item, size_t bytes)
 {
 	K2I_JOURNAL_KEEP(item);
 	item->taken += bytes;
-	taken_account(mount, item);
+	if (!item->cached && item->taken)
+		k2i_handle_grow(mount, item->handle, item->offset + item->taken);
 }
 
 /* Takes some of a text, even if it fails in the midst of a run. -EAGAIN: a piece of a long record needs the ring first. */
@@ -92,7 +80,7 @@ static int text_take(struct k2i_mount *mount, struct k2i_queued *item)
 	size_t given;
 
 	/* Before anything is taken: a step that ends with what is pushed must not end in the midst of this one. */
-	if (taken == 0 && piece_ahead(mount, line, bytes))
+	if (taken == 0 && k2i_line_buffer_piece_ahead(line, mount->line_limits, bytes))
 		status = k2i_route_push(mount, item->handle->route);
 	if (status)
 		return status;

@@ -51,6 +51,12 @@ enum k2i_line_event k2i_line_buffer_flush(struct k2i_line_buffer *line, bool end
  */
 size_t k2i_line_buffer_run(const struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
 			   size_t bytes);
+/* Whether a part of the next `bytes` can be a piece of a record. */
+static inline bool k2i_line_buffer_piece_ahead(const struct k2i_line_buffer *line, const struct k2i_line_limits *limits,
+					       size_t bytes)
+{
+	return line->continued || (!limits->record_bytes_max && line->held_bytes + bytes > limits->piece_bytes_max);
+}
 /* Ends the holding: what was held is another's now, who has copied it. */
 void k2i_line_buffer_let_go(struct k2i_line_buffer *line);
 /* Memory for so much more, which is not held yet; -ENOMEM. */

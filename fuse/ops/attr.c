@@ -211,7 +211,7 @@ static void change_now(struct k2i_mount *mount, const struct change *change)
 		node_reply_stat(change->req, change->node);
 }
 
-static void change_later(struct k2i_mount *mount, void *argument)
+static void change_kept(struct k2i_mount *mount, void *argument)
 {
 	change_now(mount, argument);
 	free(argument);
@@ -225,31 +225,31 @@ static void change_probe(struct k2i_mount *mount, void *argument)
 	/* Data behind a hole was written before, too. */
 	if (entry && entry->cached)
 		k2i_pull_pass_hole(mount, entry->cached);
-	change->probe.then = change_later;
+	change->probe.then = change_kept;
 	change->probe.argument = change;
 	if (change->grows)
-		change_later(mount, change);
+		change_kept(mount, change);
 	else
 		k2i_truncate_probe_leave(mount, change->node, (uint64_t)change->wanted.st_size, &change->probe);
 }
 
 static void change_begin(struct k2i_mount *mount, const struct change *change)
 {
-	struct change *later;
+	struct change *kept;
 
 	if (!mount->kernel.writeback || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
 		change_now(mount, change);
 		return;
 	}
 	/* The kernel throws away what it has when this is answered. */
-	later = malloc(sizeof(*later));
-	if (!later) {
+	kept = malloc(sizeof(*kept));
+	if (!kept) {
 		(void)fuse_reply_err(change->req, ENOMEM);
 		return;
 	}
-	*later = *change;
+	*kept = *change;
 	k2i_pull_cut_done(mount, change->node);
-	k2i_pull_before(mount, change->node, change_probe, later);
+	k2i_pull_before(mount, change->node, change_probe, kept);
 }
 
 void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)

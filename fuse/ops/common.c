@@ -22,7 +22,8 @@ void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status
 					    : strerror(-status));
 }
 
-struct k2i_node_owner k2i_op_owner(fuse_req_t req, fuse_ino_t parent, mode_t mode)
+/* A new file or directory in `parent` gets it. */
+static struct k2i_node_owner name_owner(fuse_req_t req, fuse_ino_t parent, mode_t mode)
 {
 	const struct k2i_node_entry *above = k2i_node_at(k2i_op_mount(req)->nodes, parent);
 	const struct k2i_mount_options *options = k2i_op_mount(req)->options;
@@ -60,4 +61,35 @@ int k2i_op_check_name(uint64_t parent, const char *name)
 	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
 	return k2i_op_special(parent, name) ? -EPERM : 0;
+}
+
+/* Directories may be made where a directory rule covers them. */
+int k2i_op_check_rule(struct k2i_mount *mount, const char *path, bool directory)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
+
+	if (match && (!directory || k2i_rule_settings(match)->directory))
+		return 0;
+	k2i_mount_count(&mount->counts.refused_names, 1);
+	k2i_log_limited(&mount->log.rule, k2i_clock_now_ns(), K2HFT_LOG_WARNING, "mount: %s: no %s covers it", path,
+			directory ? "K2HFTFUSE_RULE_DIR" : "K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR");
+	return -EPERM;
+}
+
+int k2i_op_make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_node_owner owner = name_owner(req, parent, mode);
+	char path[K2I_PATH_BYTES_MAX + 1];
+	int status = k2i_op_check_name(parent, name);
+
+	if (status == 0)
+		status = k2i_node_path(mount->nodes, (uint32_t)parent, name, path, sizeof(path));
+	if (status >= 0)
+		status = k2i_op_check_rule(mount, path, S_ISDIR(mode));
+	if (status == 0)
+		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, node);
+	if (status == -ENOSPC)
+		k2i_op_count_unopened(mount, path, status);
+	return status;
 }

@@ -30,18 +30,18 @@ void k2i_deferred_open_want(fuse_req_t req)
 
 static void open_keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
 {
-	struct k2i_deferred_open **place = &mount->deferred_opens->first, *later = malloc(sizeof(*later) + bytes);
+	struct k2i_deferred_open **place = &mount->deferred_opens->first, *kept = malloc(sizeof(*kept) + bytes);
 
-	if (!later) {
+	if (!kept) {
 		k2i_reply_status(mount, request->unique, -ENOMEM);
 		return;
 	}
-	later->next = NULL;
-	later->bytes = bytes;
-	memcpy(later->request, request, bytes);
+	kept->next = NULL;
+	kept->bytes = bytes;
+	memcpy(kept->request, request, bytes);
 	while (*place)
 		place = &(*place)->next;
-	*place = later;
+	*place = kept;
 }
 
 /* Whether it was answered. */
@@ -60,10 +60,10 @@ void k2i_deferred_opens_serve(struct k2i_mount *mount, const struct fuse_buf *bu
 
 static void open_drop(struct k2i_deferred_open **place)
 {
-	struct k2i_deferred_open *later = *place;
+	struct k2i_deferred_open *dropped = *place;
 
-	*place = later->next;
-	free(later);
+	*place = dropped->next;
+	free(dropped);
 }
 
 static bool open_serve_first(struct k2i_mount *mount)

@@ -13,37 +13,11 @@
 #define RENAME_NOREPLACE 1u
 #endif
 
-/* Directories may be made where a directory rule covers them. */
-static int rule_check_directory(struct k2i_mount *mount, uint32_t parent, const char *name)
-{
-	char path[K2I_PATH_BYTES_MAX + 1];
-	const struct k2i_rule_match *match;
-	int bytes = k2i_node_path(mount->nodes, parent, name, path, sizeof(path));
-
-	if (bytes < 0)
-		return bytes;
-	match = k2i_rules_find(mount->rules, path);
-	if (match && k2i_rule_settings(match)->directory)
-		return 0;
-	k2i_mount_count(&mount->counts.refused_names, 1);
-	k2i_log_limited(&mount->log.rule, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
-			"mount: mkdir %s: no K2HFTFUSE_RULE_DIR covers it", path);
-	return -EPERM;
-}
-
 void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2i_node_owner owner = k2i_op_owner(req, parent, S_IFDIR | (mode & 07777));
-	int status = k2i_op_check_name(parent, name);
 	uint32_t node = K2I_NODE_NONE;
+	int status = k2i_op_make(req, parent, name, S_IFDIR | (mode & 07777), &node);
 
-	if (status == 0)
-		status = rule_check_directory(mount, (uint32_t)parent, name);
-	if (status == 0)
-		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, &node);
-	if (status == -ENOSPC)
-		k2i_op_count_unopened(mount, name, status);
 	k2i_op_reply_entry(req, status, node);
 }
 
@@ -116,7 +90,7 @@ void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char 
 }
 
 /*
- * An open directory, in shared memory; the kernel keeps its address. Names that come while it is listed are not: who makes
+ * An open directory, in memory of the journal; the kernel keeps its address. Names that come while it is listed are not: who makes
  * one for each that he sees would never come to an end.
  */
 struct opened {

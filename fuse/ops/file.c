@@ -17,39 +17,10 @@
 #include "fuse/intake/write.h"
 #include "fuse/tree/nodes.h"
 
-static int rule_check_file(struct k2i_mount *mount, const char *path)
-{
-	if (k2i_rules_find(mount->rules, path))
-		return 0;
-	k2i_mount_count(&mount->counts.refused_names, 1);
-	k2i_log_limited(&mount->log.rule, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
-			"mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
-	return -EPERM;
-}
-
-static int file_make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
-{
-	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2i_node_owner owner = k2i_op_owner(req, parent, S_IFREG | (mode & 07777));
-	char path[K2I_PATH_BYTES_MAX + 1];
-	int status = k2i_op_check_name(parent, name);
-
-	if (status == 0) {
-		status = k2i_node_path(mount->nodes, (uint32_t)parent, name, path, sizeof(path));
-		status = status < 0 ? status : rule_check_file(mount, path);
-	}
-	if (status)
-		return status;
-	status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, node);
-	if (status == -ENOSPC)
-		k2i_op_count_unopened(mount, path, status);
-	return status;
-}
-
 void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
 	uint32_t node = K2I_NODE_NONE;
-	int status = S_ISREG(mode) ? file_make(req, parent, name, mode, &node) : -EPERM;
+	int status = S_ISREG(mode) ? k2i_op_make(req, parent, name, S_IFREG | (mode & 07777), &node) : -EPERM;
 
 	(void)device;
 	k2i_op_reply_entry(req, status, node);
@@ -75,7 +46,7 @@ static int handle_open(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	/* With ESTALE the kernel looks once more. */
 	if (status < 0)
 		return status == -ENOENT ? -ESTALE : status;
-	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : rule_check_file(mount, path);
+	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : k2i_op_check_rule(mount, path, false);
 	/* The kernel can know its attributes, and would not ask before the first append. */
 	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_mount_ends(mount))
 		status = -ECONNABORTED;
@@ -132,7 +103,7 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	struct fuse_entry_param entry;
 	struct k2i_handle *handle;
 	uint32_t node;
-	int status = file_make(req, parent, name, mode, &node);
+	int status = k2i_op_make(req, parent, name, S_IFREG | (mode & 07777), &node);
 
 	/*
 	 * It was made since the kernel looked: some are made here, as those that are an OUTPUTFILE. With ESTALE the kernel looks

@@ -37,8 +37,10 @@ uint64_t k2i_op_special(uint64_t parent, const char *name);
 int k2i_op_check_name(uint64_t parent, const char *name);
 /* Counts and logs that `path` is not opened or made, for other reasons than that it may not be. */
 void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status);
-/* The owner of a new file or directory in `parent`. */
-struct k2i_node_owner k2i_op_owner(fuse_req_t req, fuse_ino_t parent, mode_t mode);
+/* Whether a rule covers the file or directory: -EPERM, which is counted and logged. */
+int k2i_op_check_rule(struct k2i_mount *mount, const char *path, bool directory);
+/* Makes what `mode` says, with its type: errors as of the checks and of k2i_node_make. */
+int k2i_op_make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node);
 
 void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups);
