@@ -67,10 +67,28 @@ static int page_find(const char *path, size_t bytes, enum k2i_http_page *page)
 	return 404;
 }
 
+/* The line behind one, if it has an end. */
+static const char *line_next(const char *line, const char *end)
+{
+	line = memchr(line, '\n', (size_t)(end - line));
+	return line && memchr(line + 1, '\n', (size_t)(end - line - 1)) ? line + 1 : NULL;
+}
+
+static const char host_name[] = "Host:";
+
+/* A line of a Host behind `line`, or NULL. */
+static const char *host_next(const char *line, const char *end)
+{
+	do
+		line = line_next(line, end);
+	while (line &&
+	       ((size_t)(end - line) < strlen(host_name) || strncasecmp(line, host_name, strlen(host_name)) != 0));
+	return line;
+}
+
 int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page)
 {
-	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end;
-
+	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end, *host;
 	bool complete = header_complete(bytes, byte_count);
 
 	if (!complete && byte_count >= K2I_HTTP_HEADER_BYTES_MAX)
@@ -91,38 +109,27 @@ int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *p
 		return 400;
 	if (!complete)
 		return 0;
+	host = host_next(bytes, bytes + byte_count);
+	/* A server on the way could have heeded the other one. */
+	if (host && host_next(host, bytes + byte_count))
+		return 400;
 	if (path - bytes != 4 || memcmp(bytes, "GET", 3) != 0)
 		return 405;
 	return page_find(path, (size_t)(path_end - path), page);
 }
 
-/* The line behind one, if it has an end. */
-static const char *line_next(const char *line, const char *end)
-{
-	line = memchr(line, '\n', (size_t)(end - line));
-	return line && memchr(line + 1, '\n', (size_t)(end - line - 1)) ? line + 1 : NULL;
-}
-
-static bool line_begins(const char *line, const char *end, const char *name, size_t name_bytes)
-{
-	return (size_t)(end - line) >= name_bytes && strncasecmp(line, name, name_bytes) == 0;
-}
-
 /*
- * Copies the first Host of the header without its port; "?", which is nobody's name, stands for one that is too long.
+ * Copies the Host of the header without its port; "?", which is nobody's name, stands for one that is too long.
  */
 static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
 {
-	static const char name[] = "Host:";
-	const char *end = bytes + byte_count, *line = line_next(bytes, end);
+	const char *line = host_next(bytes, bytes + byte_count);
 	size_t host_bytes;
 
-	while (line && !line_begins(line, end, name, sizeof(name) - 1))
-		line = line_next(line, end);
 	host[0] = '\0';
 	if (!line)
 		return;
-	line += sizeof(name) - 1;
+	line += strlen(host_name);
 	line += strspn(line, " \t");
 	host_bytes = line[0] == '[' ? strcspn(++line, "]\r\n") : strcspn(line, ": \t\r\n");
 	(void)snprintf(host, room, "%.*s", host_bytes < room ? (int)host_bytes : 1, host_bytes < room ? line : "?");
