@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <k2hft/frame.h>
@@ -221,23 +222,64 @@ static const char *target_text(const struct k2i_rule *rule)
 
 static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
 {
-	const struct k2i_rule *earlier;
-	char text[512];
-
 	check_patterns(checker, rule);
 	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
 		error(checker, rule->place, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
-	if (!rule->directory && (!rule->target || !*rule->target)) {
+	if (!rule->directory && (!rule->target || !*rule->target))
 		error(checker, rule->place, "the rule needs TARGET");
-		return;
+	else
+		check_target(checker, rule);
+}
+
+/* Targets below one stand right behind it: / comes before any other byte. The same ones are in the order of the file. */
+static int targets_compare(const void *a, const void *b)
+{
+	const struct k2i_rule *const *one = a, *const *other = b;
+	const char *x = (*one)->target, *y = (*other)->target;
+
+	while (*x && *x == *y)
+		x++, y++;
+	if (*x == *y)
+		return *one < *other ? -1 : 1;
+	return !*x || (*y && (*x == '/' || (*y != '/' && (unsigned char)*x < (unsigned char)*y))) ? -1 : 1;
+}
+
+static void check_clash(const struct checker *checker, const struct k2i_rule *a, const struct k2i_rule *b)
+{
+	const struct k2i_rule *earlier = a < b ? a : b, *rule = a < b ? b : a;
+	char text[512];
+
+	checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place,
+			 "TARGET = %s clashes with the rule of %s for %s", target_text(rule),
+			 k2i_place_text(&earlier->place, rule->place.file, text, sizeof(text)), target_text(earlier));
+}
+
+/* In order, so that each is compared with one or two: there can be tens of thousands. */
+static void check_targets(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	const struct k2i_rule **rules = calloc(settings->rule_count + 1, sizeof(*rules)), *file = NULL;
+	size_t count = 0;
+
+	for (size_t number = 0; rules && number < settings->rule_count; number++)
+		if (settings->rules[number].target &&
+		    (settings->rules[number].directory || *settings->rules[number].target))
+			rules[count++] = &settings->rules[number];
+	if (rules)
+		qsort(rules, count, sizeof(*rules), targets_compare);
+	else
+		error(checker, (struct k2i_place){0}, "no memory");
+	for (size_t number = 0; number < count; number++) {
+		if (file && targets_clash(file, rules[number])) {
+			check_clash(checker, file, rules[number]);
+			continue;
+		}
+		if (number && targets_clash(rules[number - 1], rules[number]))
+			check_clash(checker, rules[number - 1], rules[number]);
+		if (!rules[number]->directory)
+			file = rules[number];
 	}
-	check_target(checker, rule);
-	for (earlier = checker->settings->rules; earlier < rule; earlier++)
-		if (earlier->target && targets_clash(earlier, rule))
-			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place,
-					 "TARGET = %s clashes with the rule of %s for %s", target_text(rule),
-					 k2i_place_text(&earlier->place, rule->place.file, text, sizeof(text)),
-					 target_text(earlier));
+	free(rules);
 }
 
 static void check_receiver(const struct checker *checker)
@@ -283,6 +325,7 @@ void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_place
 	}
 	for (number = 0; number < settings->rule_count; number++)
 		check_rule(&checker, &settings->rules[number]);
+	check_targets(&checker);
 	if (settings->receiver_present)
 		check_receiver(&checker);
 	k2i_settings_tls_check(settings, places, finding, argument);

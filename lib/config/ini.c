@@ -18,7 +18,8 @@
 #include "config/ini_read.h"
 
 #define LINE_BYTES_MAX 65536u
-#define FILE_BYTES_MAX (16u << 20) /* what never ends, as /dev/zero, is no configuration */
+#define FILE_BYTES_MAX (1u << 20)
+#define ALL_BYTES_MAX (16u << 20) /* of a file and all that it includes, as often as it is included */
 #define INCLUDE_DEPTH_MAX 8u
 
 struct source {
@@ -37,6 +38,7 @@ struct reader {
 	char text[LINE_BYTES_MAX];
 	char section[LINE_BYTES_MAX];
 	unsigned section_number;
+	size_t bytes;     /* that were read of all of them */
 	bool header_seen; /* inih has "[N]" and needs an entry to report it with */
 	const char *name, *value;
 	int status;
@@ -149,8 +151,12 @@ static int source_identify(const struct reader *reader, struct source *source)
 static int source_open(struct reader *reader, const char *path)
 {
 	struct source *source = &reader->sources[reader->depth];
+	struct stat status;
 	int error;
 
+	/* A pipe can be the first; it has what it has. */
+	if (reader->depth && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return -ENOTSUP;
 	source->stream = fopen(path, "re");
 	if (!source->stream)
 		return -errno;
@@ -201,6 +207,7 @@ static bool line_read(struct reader *reader)
 	errno = 0;
 	while ((character = getc(source->stream)) != EOF && character != '\n' && source->bytes < FILE_BYTES_MAX) {
 		source->bytes++;
+		reader->bytes++;
 		nul |= character == '\0';
 		if (bytes < sizeof(reader->text) - 1)
 			reader->text[bytes++] = (char)character;
@@ -214,8 +221,9 @@ static bool line_read(struct reader *reader)
 	if (character == EOF && !bytes)
 		return false;
 	source->line++;
+	reader->bytes++;
 	if (character != EOF && source->bytes++ >= FILE_BYTES_MAX) {
-		fault(reader, "more than 16777216 bytes: this is no configuration");
+		fault(reader, "more than 1048576 bytes: this is no configuration");
 		return false;
 	}
 	reader->text[overlong || nul ? 0 : bytes] = '\0';
@@ -240,6 +248,8 @@ static enum shape include(struct reader *reader, char *path)
 		return refuse(reader, "INCLUDE needs the path of a file");
 	if (reader->depth == INCLUDE_DEPTH_MAX)
 		return refuse(reader, "INCLUDE goes deeper than 8 files");
+	if (reader->bytes >= ALL_BYTES_MAX)
+		return refuse(reader, "INCLUDE goes beyond 16777216 bytes in all: this is no configuration");
 	directory_bytes = slash && *path != '/' ? (int)(slash - from) + 1 : 0;
 	if (snprintf(whole, sizeof(whole), "%.*s%s", directory_bytes, from, path) >= (int)sizeof(whole))
 		error = -ENAMETOOLONG;
@@ -248,7 +258,9 @@ static enum shape include(struct reader *reader, char *path)
 	if (!error)
 		return SHAPE_NONE;
 	(void)snprintf(text, sizeof(text), "can't include %s: %s", whole,
-		       error == -EALREADY ? "the file would include itself" : strerror(-error));
+		       error == -EALREADY  ? "the file would include itself"
+		       : error == -ENOTSUP ? "it is not a regular file"
+					   : strerror(-error));
 	return refuse(reader, text);
 }
 

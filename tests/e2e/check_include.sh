@@ -18,5 +18,6 @@ printf '%s\n' '[GLOBAL]' 'INCLUDE /dev/zero' 'PORT = x' >"$dir/b.conf"
 timeout 20 "${B:-build}/bin/k2hft" check "$dir/b.conf" /dev/zero >"$dir/out"
 [ $? = 2 ] || exit 1
 cat "$dir/out"
-[ "$(grep -c '^/dev/zero:1: error: more than 16777216 bytes' "$dir/out")" = 2 ] || exit 1
+grep -q '^/dev/zero:1: error: more than 1048576 bytes' "$dir/out" || exit 1
+grep -q "^$dir/b.conf:2: error: can't include /dev/zero: it is not a regular file" "$dir/out" || exit 1
 grep -q "^$dir/b.conf:3: error: PORT" "$dir/out"

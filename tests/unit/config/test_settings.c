@@ -401,6 +401,10 @@ static void test_rules_refused(void **state)
 		     "TARGET = a clashes with the rule of line 5 for a");
 	expect_error(RULE "TARGET=a\n[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\nDEFAULTALL=ALLOW\n", 8, "clashes");
 	expect_error(RULE_DIR "TARGET=a/b\n[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n", 8, "clashes");
+	/* A name that most orders have between another and those below that. */
+	expect_error(RULE "TARGET=a\nDEFAULTALL=ALLOW\n[K2HFTFUSE_RULE]\nTARGET=a.b\nDEFAULTALL=ALLOW\n"
+			  "[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\nDEFAULTALL=ALLOW\n",
+		     12, "TARGET = a/b clashes with the rule of line 5 for a");
 	expect_error(RULE "TARGET=.k2hft-stat\n", 5, "TARGET = .k2hft-stat is a name that k2hftfuse has for itself");
 	expect_error(RULE_DIR "TARGET=/.k2hft-ring/a\n", 5, "has for itself");
 	expect_error(RULE "TRUNS=on\nTARGET=.k2hft/ledger\n", 5, "in .k2hft, which the receiver keeps for itself");
