@@ -74,6 +74,7 @@ static struct stream_node *stream_make(struct k2i_session *session, const struct
 	node->stream.mode = message->mode;
 	node->stream.path = memcpy(strings, message->path, path_room);
 	node->stream.host = memcpy(strings + path_room, host, host_room);
+	node->stream.ring = session->ring->uuid;
 	node->stream.writer_seed = writer_seed(session, message->path, host);
 	return node;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "receiver/sink/sink.h"
 
 #define ENTRIES_FIRST 256u
@@ -145,6 +146,14 @@ void k2i_group_remove_last(struct k2i_group *group, struct k2i_stream *stream)
 	group->sink->ops->release(group->sink, target->target);
 	group->target_count--;
 	stream->places[group->sink->number].group_number = 0;
+}
+
+uint64_t k2i_group_writer(const struct k2i_group_entry *entry)
+{
+	uint64_t hash = k2i_hash_pair(&entry->stream->writer_seed, sizeof(entry->stream->writer_seed),
+				      &entry->writer_pid, sizeof(entry->writer_pid));
+
+	return hash ? hash : 1;
 }
 
 void k2i_group_clear(struct k2i_group *group)

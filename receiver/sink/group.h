@@ -20,6 +20,7 @@ struct k2i_target; /* a file, say: the sink knows */
 struct k2i_stream { /* as a connection declared it */
 	uint32_t id, mode;
 	const char *path, *host;
+	const uint8_t *ring;  /* its uuid */
 	uint64_t writer_seed; /* from ring, path and host */
 	/* The target of its chunks in a group of each sink, so that the sink looks the path up once in a group. */
 	struct {
@@ -78,6 +79,9 @@ void k2i_group_free(struct k2i_group *group);
 int k2i_group_add(struct k2i_group *group, struct k2i_stream *stream, const struct k2hft_chunk_view *view);
 /* Takes back the chunk that was added last, which was this stream's. */
 void k2i_group_remove_last(struct k2i_group *group, struct k2i_stream *stream);
+
+/* The writer of an entry, also over connections and restarts; never 0. */
+uint64_t k2i_group_writer(const struct k2i_group_entry *entry);
 
 /* Forgets the chunks and gives the targets back. */
 void k2i_group_clear(struct k2i_group *group);

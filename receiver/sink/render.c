@@ -12,6 +12,7 @@ void k2i_render_free(struct k2i_render *render)
 {
 	free(render->formatted.data);
 	free(render->terminated);
+	free(render->changes.list);
 	memset(render, 0, sizeof(*render));
 }
 
@@ -73,25 +74,111 @@ static int records_render(struct k2i_render *render, const struct k2i_format_ori
 	return error;
 }
 
-/* A FORMAT is applied to each record, and to each piece of one, by itself, so each needs its line end. */
+/* A FORMAT is applied to each record by itself, so each needs its line end. */
+static int text_render(struct k2i_render *render, const struct k2i_format_origin *origin, const char *text,
+		       size_t bytes)
+{
+	if (text[bytes - 1] != '\n') {
+		int error = terminated_reserve(render, bytes + 1);
+
+		if (error)
+			return error;
+		memcpy(render->terminated, text, bytes);
+		render->terminated[bytes++] = '\n';
+		text = render->terminated;
+		render->terminated_records++;
+	}
+	return records_render(render, origin, false, text, bytes);
+}
+
+int k2i_render_carried(struct k2i_render *render, struct k2i_carried *record, const char *data, size_t bytes)
+{
+	bool terminated;
+	int error = k2i_carried_join(record, data, bytes, &bytes, &terminated);
+
+	if (error)
+		return error;
+	render->terminated_records += terminated;
+	return records_render(render, &record->origin, record->binary, record->data, bytes);
+}
+
+/* The record that began in `record` ends with this chunk, in its first `bytes`. */
+static int carried_end(struct k2i_render *render, struct k2i_carried *record, const struct k2i_group_entry *entry,
+		       size_t bytes)
+{
+	int error = k2i_carry_finish(render->carry, record, entry->stream->ring, entry->position);
+
+	return error ? error : k2i_render_carried(render, record, (const char *)entry->payload, bytes);
+}
+
+/* Bytes of a chunk that belong to a record that began before; `*ends`: it ends there. */
+static size_t begun_bytes(const struct k2i_group_entry *entry, bool binary, bool *ends)
+{
+	const uint8_t *end = binary ? NULL : memchr(entry->payload, '\n', entry->payload_bytes);
+
+	*ends = end || !(entry->flags & K2HFT_CHUNK_CONTINUES);
+	if (!(entry->flags & K2HFT_CHUNK_CONTINUED))
+		return 0;
+	return end ? (size_t)(end - entry->payload) + 1 : entry->payload_bytes;
+}
+
+/* Bytes at the end of a chunk, behind `from`, that belong to a record that goes on. */
+static size_t open_bytes(const struct k2i_group_entry *entry, bool binary, size_t from)
+{
+	size_t bytes = entry->payload_bytes - from;
+	const uint8_t *text = entry->payload + from, *end = binary || !bytes ? NULL : memrchr(text, '\n', bytes);
+
+	if (!(entry->flags & K2HFT_CHUNK_CONTINUES))
+		return 0;
+	return end ? (size_t)(text + bytes - end) - 1 : bytes;
+}
+
+/* Carries what goes on, and ends what was carried; the bytes of a chunk from `*from` up to `*to` are left. */
+static int pieces_render(struct k2i_render *render, const struct k2i_group_entry *entry, bool binary, size_t *from,
+			 size_t *to)
+{
+	const char *payload = (const char *)entry->payload;
+	struct k2i_carried *record;
+	bool ends;
+	int error = k2i_carry_find(render->carry, &render->changes, entry, &record);
+	/* A chunk that comes again has its place in the record already. */
+	struct k2i_carried *same = record && entry->position <= record->last ? record : NULL;
+	size_t begun, open;
+
+	record = same ? NULL : record;
+	begun = record ? begun_bytes(entry, binary, &ends) : 0;
+	if (record && begun && !ends) {
+		*from = *to;
+		error = k2i_carry_add(render->carry, &render->changes, record, entry, payload, begun);
+		if (error <= 0)
+			return error;
+		error = 0;
+	}
+	if (record && !error) {
+		render->split_records += begun == 0 || !ends;
+		error = carried_end(render, record, entry, begun);
+		*from = begun;
+	}
+	open = open_bytes(entry, binary, *from);
+	if (open && !error)
+		error = k2i_carry_add(render->carry, &render->changes, same, entry, payload + *to - open, open);
+	if (error <= 0)
+		*to -= open;
+	else
+		render->split_records++;
+	return error < 0 ? error : 0;
+}
+
 int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry)
 {
 	struct k2i_format_origin origin = {entry->stream->path, entry->stream->host, entry->writer_pid, entry->time_ns};
 	bool binary = entry->stream->mode == K2HFT_STREAM_BINARY;
 	const char *payload = (const char *)entry->payload;
-	size_t payload_bytes = entry->payload_bytes;
-	int error = 0;
+	size_t from = 0, to = entry->payload_bytes;
+	int error = render->carry ? pieces_render(render, entry, binary, &from, &to) : 0;
 
-	if (!binary && k2i_render_is_end_alone(entry))
-		return 0;
-	if (!binary && !k2i_render_ends_line(entry)) {
-		error = terminated_reserve(render, payload_bytes + 1);
-		if (error)
-			return error;
-		memcpy(render->terminated, payload, payload_bytes);
-		render->terminated[payload_bytes++] = '\n';
-		payload = render->terminated;
-		render->terminated_records++;
-	}
-	return records_render(render, &origin, binary, payload, payload_bytes);
+	if (error || from == to || (!binary && from == 0 && k2i_render_is_end_alone(entry)))
+		return error;
+	return binary ? records_render(render, &origin, true, payload + from, to - from)
+		      : text_render(render, &origin, payload + from, to - from);
 }

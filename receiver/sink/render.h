@@ -3,11 +3,14 @@
 #define K2I_RECEIVER_SINK_RENDER_H
 
 #include "app/format/format.h"
+#include "receiver/sink/carry.h"
 #include "receiver/sink/group.h"
 
 /* How one thread turns chunks into what FORMAT makes of their records, piece by piece. */
 struct k2i_render {
 	const struct k2i_format *format;
+	struct k2i_carry *carry; /* NULL: each piece of a record is one by itself */
+	struct k2i_carry_changes changes;
 	/* Takes what is formatted: it has to be done with the bytes when it returns. */
 	int (*put)(void *argument, const char *bytes, size_t byte_count);
 	void *argument;
@@ -15,14 +18,17 @@ struct k2i_render {
 	char *terminated; /* a record that was given its line end */
 	size_t terminated_room;
 	uint64_t terminated_records; /* how often */
+	uint64_t split_records;      /* records of which a part was formatted by itself */
 };
 
 void k2i_render_free(struct k2i_render *render);
 
 /* Nothing is pending. */
 void k2i_render_begin(struct k2i_render *render);
-/* Formats a chunk. -ENOMEM; others as `put`. */
+/* Formats a chunk; the begin of a record that goes on is carried. -ENOMEM; others as `put` and k2i_carry_add. */
 int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry);
+/* Formats a beginning with `bytes` behind it as a record. The same. */
+int k2i_render_carried(struct k2i_render *render, struct k2i_carried *record, const char *data, size_t bytes);
 /* Puts what is pending. */
 int k2i_render_flush(struct k2i_render *render);
 

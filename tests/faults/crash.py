@@ -22,12 +22,14 @@ LAPS_IN_WORLD = 15
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
-        levels = {"written": [], "synced": []}
+        levels = {"written": [], "synced": [], "carried": []}
         for name in self.options.point or POINTS:
             point = POINTS[name]
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
+                if point.need == "carried":
+                    level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
         for laps in levels.values():
             self.random.shuffle(laps)
@@ -38,7 +40,9 @@ class Crashes(Harness):
 
     def world_of(self, kind, chance):
         world = World(self.options, chance, "plain")
-        world.level = kind
+        world.level = self.random.choice(("written", "synced")) if kind == "carried" else kind
+        if kind == "carried":
+            world.send_pieces()
         world.plans = {role: Plan(world.path(f"{role}.plan")) for role in ("receiver", "push", "library", "mount")}
         return world
 

@@ -15,7 +15,7 @@
 #include "file_help.h"
 
 struct place {
-	char root[200], base[240], outside[240];
+	char root[200], base[240], outside[240], state[240];
 	uint8_t boot_id[16];
 	bool same_boot;
 	size_t open_max; /* 0: 4 */
@@ -34,6 +34,7 @@ static void outputs_open(struct place *place)
 	struct k2i_outputs_options options = {
 		.base_directory = place->base,
 		.refused_prefix = "state",
+		.state_directory = place->state,
 		.open_max = place->open_max ? place->open_max : 4,
 		.file_mode = 0600,
 		.store = {.write_bytes = 65536},
@@ -54,11 +55,11 @@ static void file_recover(void *argument, const struct k2i_ledger_file *file)
 static void place_open(struct place *place, const char *format, const char *unify_file)
 {
 	struct k2i_ledger_report report;
-	char state[300], quarantine[300], message[200];
+	char quarantine[300], message[200];
 
-	path_in(state, sizeof(state), place->root, "state");
+	path_in(place->state, sizeof(place->state), place->root, "state");
 	path_in(quarantine, sizeof(quarantine), place->root, "quarantine");
-	assert_int_equal(k2i_ledger_open(state, place->boot_id, &place->ledger, &report), 0);
+	assert_int_equal(k2i_ledger_open(place->state, place->boot_id, &place->ledger, &report), 0);
 	outputs_open(place);
 	place->same_boot = report.same_boot;
 	k2i_ledger_files(place->ledger, file_recover, place);
@@ -164,7 +165,8 @@ static inline void deliver(struct place *place, struct k2i_stream *stream, unsig
 
 static struct k2i_stream stream_make(uint32_t id, const char *path)
 {
-	struct k2i_stream stream = {.id = id, .path = path, .host = "host", .writer_seed = id};
+	static const uint8_t ring[16] = "ring";
+	struct k2i_stream stream = {.id = id, .path = path, .host = "host", .ring = ring, .writer_seed = id};
 
 	return stream;
 }

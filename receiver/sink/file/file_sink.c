@@ -14,12 +14,18 @@
 #include "receiver/sink/file/internal.h"
 #include "receiver/sink/file/write.h"
 
+/* The rest of a record that takes longer becomes a record of its own. */
+#define CARRIED_NS (UINT64_C(300) * K2I_SECOND_NS)
+
 struct file_sink {
 	struct k2i_sink sink;
 	struct k2i_outputs *outputs;
 	const struct k2i_format *format;
 	const char *unify_file; /* FILE_UNIFY with its strftime directives; NULL: a file for each stream */
 	char *refused_prefix;
+	struct k2i_carry *carry; /* NULL: the receiver has no state */
+	void *thread;            /* for the beginnings whose rest has not come */
+	struct k2i_log_limit carry_limit;
 };
 
 struct file_thread {
@@ -40,13 +46,17 @@ static int thread_open(struct k2i_sink *sink, void **thread)
 {
 	struct file_sink *file = file_sink(sink);
 	struct file_thread *opened = calloc(1, sizeof(*opened));
+	int error;
 
 	*thread = opened;
 	if (!opened)
 		return -ENOMEM;
 	opened->unify_second = -1;
-	return k2i_output_writer_start(&opened->writer, file->format, file->unify_file != NULL,
-				       k2i_outputs_store(file->outputs));
+	error = k2i_output_writer_start(&opened->writer, file->format, file->unify_file != NULL,
+					k2i_outputs_store(file->outputs));
+	if (!k2i_format_plain(file->format))
+		opened->writer.render.carry = file->carry;
+	return error;
 }
 
 static void thread_close(struct k2i_sink *sink, void *thread)
@@ -157,9 +167,11 @@ static int targets_prepare(struct k2i_group *group, bool deferred)
 static int group_begin(struct k2i_group *group, bool deferred)
 {
 	const struct file_sink *file = file_sink(group->sink);
+	struct file_thread *thread = group->thread;
 	int error;
 	uint32_t i;
 
+	thread->writer.render.changes.deferred = deferred;
 	group_lock(group);
 	error = targets_prepare(group, deferred);
 	if (error > 0) {
@@ -207,10 +219,12 @@ static int target_store(struct k2i_group *group, struct k2i_group_target *target
 {
 	struct file_sink *file = file_sink(group->sink);
 	struct file_thread *thread = group->thread;
+	size_t changes = thread->writer.render.changes.count;
 	int error = k2i_output_write(&thread->writer, file->outputs, group, target);
 
 	if (!error)
 		return 0;
+	k2i_carry_undo(file->carry, &thread->writer.render.changes, changes);
 	target->held = error;
 	if (target_undo(group, target) == 0 && error == -EFBIG && !file->unify_file) {
 		target->error = error;
@@ -229,6 +243,7 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 
 	(void)report;
 	thread->writer.terminated_records = thread->writer.render.terminated_records = 0;
+	thread->writer.render.split_records = 0;
 	for (i = 0; i < group->target_count && !error; i++) {
 		if (group->targets[i].error)
 			continue;
@@ -261,18 +276,22 @@ static size_t group_marks(const struct k2i_group *group, struct k2i_ledger_file 
 
 static void group_end(struct k2i_group *group, bool kept)
 {
-	const struct file_thread *thread = group->thread;
+	struct file_sink *file = file_sink(group->sink);
+	struct file_thread *thread = group->thread;
 	struct k2i_output_file *output;
 	uint32_t i;
 
+	k2i_carry_settle(file->carry, &thread->writer.render.changes, kept);
 	for (i = 0; i < group->target_count; i++) {
 		output = k2i_output_of(group->targets[i].target);
 		output->error = group->targets[i].held;
 		k2i_output_unlock(output);
 	}
-	if (kept)
-		k2i_count(&file_sink(group->sink)->outputs->counters->terminated_records,
-			  thread->writer.terminated_records + thread->writer.render.terminated_records);
+	if (!kept)
+		return;
+	k2i_count(&file->outputs->counters->terminated_records,
+		  thread->writer.terminated_records + thread->writer.render.terminated_records);
+	k2i_count(&file->outputs->counters->split_records, thread->writer.render.split_records);
 }
 
 /* Start ----------------------------------------------------------------------------------------------------------- */
@@ -317,6 +336,8 @@ static void file_start(struct k2i_sink *sink)
 	struct file_sink *file = file_sink(sink);
 
 	k2i_outputs_recovered(file->outputs);
+	if (file->carry)
+		k2i_carry_load(file->carry);
 	if (file->unify_file)
 		unify_make(file);
 }
@@ -325,7 +346,10 @@ static void file_start(struct k2i_sink *sink)
 
 static int file_sync(struct k2i_sink *sink)
 {
-	return k2i_outputs_sync(file_sink(sink)->outputs);
+	struct file_sink *file = file_sink(sink);
+	int error = k2i_outputs_sync(file->outputs);
+
+	return error || !file->carry ? error : k2i_carry_sync(file->carry);
 }
 
 static void file_reload(struct k2i_sink *sink)
@@ -334,9 +358,100 @@ static void file_reload(struct k2i_sink *sink)
 	k2i_outputs_reopen(file_sink(sink)->outputs);
 }
 
+/* In the ledger it is a commit of the receiver's own ring, whose position counts such records. */
+static int carried_commit(struct file_sink *file, struct k2i_output_file *output, struct k2i_carried *record)
+{
+	struct file_thread *thread = file->thread;
+	struct k2i_ledger *ledger = file->outputs->ledger;
+	struct k2i_ledger_ring row = {.sink = file->sink.number};
+	struct k2i_ledger_file mark = {.birth = output->birth, .inode = output->inode};
+	uint64_t length = output->length;
+	int error;
+
+	memcpy(row.uuid, k2i_ledger_uuid(ledger), sizeof(row.uuid));
+	(void)k2i_ledger_find(ledger, row.uuid, row.sink, &row);
+	error = k2i_carry_finish(file->carry, record, row.uuid, row.position);
+	if (!error)
+		error = k2i_output_write_carried(&thread->writer, file->outputs, output, record);
+	if (error)
+		goto fail;
+	row.position++;
+	row.flags = K2I_LEDGER_DEFERRED;
+	mark.length = output->reached;
+	mark.open_writer = output->open_writer;
+	error = k2i_ledger_commit(ledger, &row, &mark, 1);
+	if (!error)
+		return 0;
+fail:
+	(void)k2i_output_cut(output, length, output->open_writer);
+	return error;
+}
+
+/* The output is locked. 1: there is no such beginning any more. */
+static int carried_give_up(struct file_sink *file, struct k2i_output_file *output, uint64_t since_ns, const char *path)
+{
+	struct k2i_carried *record;
+	int error = k2i_output_prepare(file->outputs, output);
+
+	if (!error)
+		error = k2i_output_tell(file->outputs, output, false);
+	if (error > 0)
+		error = k2i_ledger_sync(file->outputs->ledger);
+	record = k2i_carry_expired(file->carry, since_ns, path);
+	if (!record)
+		return 1;
+	if (!error)
+		error = carried_commit(file, output, record);
+	k2i_carry_settle_expired(file->carry, record, !error);
+	return error;
+}
+
+/* The beginnings whose rest does not come, one after the other. */
+static void carried_expire(struct file_sink *file, uint64_t now_ns)
+{
+	const uint64_t wait_ns = k2i_format_plain(file->format) ? 0 : CARRIED_NS;
+	const uint64_t since_ns = now_ns > wait_ns ? now_ns - wait_ns : 0;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], unified[sizeof(path)];
+	struct k2i_carried *record;
+	struct k2i_output_file *output;
+	int error = 0;
+
+	while (!error && (record = k2i_carry_expired(file->carry, since_ns, NULL)) != NULL) {
+		(void)snprintf(path, sizeof(path), "%s", record->origin.path);
+		k2i_carry_unlock(file->carry);
+		if (!file->thread)
+			error = thread_open(&file->sink, &file->thread);
+		if (!error && file->unify_file &&
+		    k2i_format_unify(file->unify_file, k2i_clock_ns(CLOCK_REALTIME), unified))
+			error = -EINVAL;
+		if (!error)
+			error = k2i_output_acquire(file->outputs, file->unify_file ? unified : path, &output);
+		if (error)
+			break;
+		k2i_output_lock(output);
+		error = carried_give_up(file, output, since_ns, path);
+		k2i_output_unlock(output);
+		k2i_output_release(file->outputs, output);
+		if (!error)
+			k2i_count(&file->outputs->counters->split_records, 1);
+	}
+	if (error < 0)
+		k2i_log_limited(
+			&file->carry_limit, now_ns, K2HFT_LOG_ERROR,
+			"output: the begin of a record of %s, whose rest has not come, can't be written: %s; it is "
+			"tried again",
+			path, k2i_text_error(error));
+}
+
 static void file_tick(struct k2i_sink *sink, uint64_t now_ns)
 {
-	k2i_outputs_tick(file_sink(sink)->outputs, now_ns);
+	struct file_sink *file = file_sink(sink);
+
+	k2i_outputs_tick(file->outputs, now_ns);
+	if (!file->carry)
+		return;
+	carried_expire(file, now_ns);
+	k2i_carry_clean(file->carry);
 }
 
 struct listing {
@@ -372,6 +487,11 @@ static int file_close(struct k2i_sink *sink, bool sync)
 	struct file_sink *file = file_sink(sink);
 	int error = k2i_outputs_free(file->outputs, sync);
 
+	if (sync && !error && file->carry)
+		error = k2i_carry_sync(file->carry);
+	if (file->thread)
+		thread_close(sink, file->thread);
+	k2i_carry_free(file->carry);
 	free(file->refused_prefix);
 	free(file);
 	return error;
@@ -405,9 +525,17 @@ int k2i_file_sink_create(struct k2i_outputs *outputs, const struct k2i_format *f
 			 struct k2i_sink **sink)
 {
 	struct file_sink *made = calloc(1, sizeof(*made));
+	int error = 0;
 
 	if (!made)
 		return -ENOMEM;
+	if (outputs->state_directory)
+		error = k2i_carry_open(outputs->state_directory, &made->sink, outputs->ledger,
+				       !k2i_format_plain(format), &made->carry);
+	if (error) {
+		free(made);
+		return error;
+	}
 	made->sink.ops = &file_ops;
 	made->outputs = outputs;
 	made->format = format;

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
-
 static int formatted_put(void *argument, const char *bytes, size_t byte_count)
 {
 	struct k2i_output_writer *writer = argument;
@@ -36,14 +34,6 @@ static int line_end_put(struct k2i_output_writer *writer)
 	return k2i_store_put(&writer->store, "\n", 1);
 }
 
-static uint64_t entry_writer(const struct k2i_group_entry *entry)
-{
-	uint64_t hash = k2i_hash_pair(&entry->stream->writer_seed, sizeof(entry->stream->writer_seed),
-				      &entry->writer_pid, sizeof(entry->writer_pid));
-
-	return hash ? hash : 1;
-}
-
 /*
  * Records of many writers in one file. A piece of a long record leaves the file within a record of its writer. Another
  * writer that comes then begins a line of its own, and so does the rest of that record.
@@ -51,7 +41,7 @@ static uint64_t entry_writer(const struct k2i_group_entry *entry)
 static int unified_put(struct k2i_output_writer *writer, struct k2i_output_file *output,
 		       const struct k2i_group_entry *entry)
 {
-	uint64_t self = output->open_writer || (entry->flags & K2HFT_CHUNK_CONTINUES) ? entry_writer(entry) : 0;
+	uint64_t self = output->open_writer || (entry->flags & K2HFT_CHUNK_CONTINUES) ? k2i_group_writer(entry) : 0;
 	int error = 0;
 
 	if (k2i_render_is_end_alone(entry) && (output->open_writer == 0 || output->open_writer != self))
@@ -103,6 +93,21 @@ int k2i_output_write(struct k2i_output_writer *writer, struct k2i_outputs *outpu
 	} while (!error && index);
 	if (!error)
 		error = writer->plain ? k2i_store_flush(&writer->store) : k2i_render_flush(&writer->render);
+	if (!error)
+		k2i_output_written(outputs, output, &writer->store);
+	return error;
+}
+
+int k2i_output_write_carried(struct k2i_output_writer *writer, struct k2i_outputs *outputs,
+			     struct k2i_output_file *output, struct k2i_carried *record)
+{
+	int error;
+
+	k2i_store_writer_begin(&writer->store, output->descriptor);
+	k2i_render_begin(&writer->render);
+	error = k2i_render_carried(&writer->render, record, NULL, 0);
+	if (!error)
+		error = k2i_render_flush(&writer->render);
 	if (!error)
 		k2i_output_written(outputs, output, &writer->store);
 	return error;

@@ -27,4 +27,8 @@ void k2i_output_writer_free(struct k2i_output_writer *writer);
 int k2i_output_write(struct k2i_output_writer *writer, struct k2i_outputs *outputs, const struct k2i_group *group,
 		     const struct k2i_group_target *target);
 
+/* Appends a carried beginning as a record, as above. */
+int k2i_output_write_carried(struct k2i_output_writer *writer, struct k2i_outputs *outputs,
+			     struct k2i_output_file *output, struct k2i_carried *record);
+
 #endif

@@ -29,7 +29,7 @@ class Lap:
         self.forget_rings = []
         self.told = False
         self.fault = kind(self)
-        self.load = Load(random, random.uniform(*kind.load_seconds))
+        self.load = Load(random, random.uniform(*kind.load_seconds), world.pieces)
         self.counts = dict.fromkeys(COUNTS, 0)
         self.excused = dict.fromkeys(COUNTS, 0)
         self.records = 0

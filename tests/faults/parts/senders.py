@@ -26,10 +26,11 @@ class Part:
 class Load:
     """How much is sent in a lap, and how."""
 
-    def __init__(self, random, seconds):
+    def __init__(self, random, seconds, pieces):
         self.seconds = seconds
-        self.size, self.rate = random.choice([("24-120", 2000), ("24-120", 20000), ("100", 8000), ("50-3000", 2000),
-                                              ("24-20000", 300), ("100-60000", 80)])
+        self.size, self.rate = random.choice([("100-200000", 40)] if pieces else [
+            ("24-120", 2000), ("24-120", 20000), ("100", 8000), ("50-3000", 2000), ("24-20000", 300),
+            ("100-60000", 80)])
         self.size_max = int(self.size.split("-")[-1])
         self.count = int(self.rate * seconds) + 10
         self.seed = random.randrange(1 << 40)

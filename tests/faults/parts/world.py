@@ -35,10 +35,19 @@ class World:
         self.disk = self.path("disk")
         self.output = os.path.join(self.disk, "out")
         self.mount_point = self.path("mnt")
+        # Such a FORMAT leaves records as they are, and has pieces of one joined before.
+        self.formatted = random.random() < 0.25
+        self.pieces = False
         self.tls = random.random() < 0.25
         self.write_mode = random.choice(["cached", "direct"])
         self.own_disk = False
         self.plans = {}
+
+    def send_pieces(self):
+        """Each lap has records in pieces, which a FORMAT joins."""
+        self.formatted = self.pieces = True
+        self.ring_bytes = "256K"
+        self.piece_bytes = 32 << 10
 
     def start(self):
         os.mkdir(self.disk)
@@ -70,7 +79,7 @@ class World:
 
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
-                f"compress {self.compress}, {self.write_mode} mount{', TLS' if self.tls else ''}")
+                f"compress {self.compress}{', formatted' if self.formatted else ''}, {self.write_mode} mount{', TLS' if self.tls else ''}")
 
     def sender_host(self):
         return self.link.left if self.link else None
@@ -86,7 +95,8 @@ class World:
     def write_receiver_config(self):
         with open(self.path("server.ini"), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = file\n"
-                       f"FILE_BASEDIR = {self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else ""))
+                       f"FILE_BASEDIR = {self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else "") +
+                       ("FORMAT = '%L%T'\n" if self.formatted else ""))
 
     def receiver_spawn(self):
         address = self.link.right.address if self.link else "127.0.0.1"
