@@ -42,40 +42,24 @@
 
 static void ungreeted_add(struct k2i_connection *connection)
 {
-	struct k2i_loop *loop = connection->loop;
-
 	connection->ungreeted = true;
-	atomic_fetch_add(&loop->ungreeted_count, 1);
-	connection->ungreeted_previous = loop->ungreeted_last;
-	if (loop->ungreeted_last)
-		loop->ungreeted_last->ungreeted_next = connection;
-	else
-		loop->ungreeted_first = connection;
-	loop->ungreeted_last = connection;
+	atomic_fetch_add(&connection->loop->ungreeted_count, 1);
+	k2i_list_add(&connection->loop->ungreeted, &connection->ungreeted_link);
 }
 
 static void ungreeted_remove(struct k2i_connection *connection)
 {
-	struct k2i_loop *loop = connection->loop;
-
 	if (!connection->ungreeted)
 		return;
 	connection->ungreeted = false;
-	atomic_fetch_sub(&loop->ungreeted_count, 1);
-	if (connection->ungreeted_previous)
-		connection->ungreeted_previous->ungreeted_next = connection->ungreeted_next;
-	else
-		loop->ungreeted_first = connection->ungreeted_next;
-	if (connection->ungreeted_next)
-		connection->ungreeted_next->ungreeted_previous = connection->ungreeted_previous;
-	else
-		loop->ungreeted_last = connection->ungreeted_previous;
+	atomic_fetch_sub(&connection->loop->ungreeted_count, 1);
+	k2i_list_remove(&connection->loop->ungreeted, &connection->ungreeted_link);
 }
 
 /* Anybody can connect and stay silent, even without the right to send: that must not keep out senders that greet. */
 static bool ungreeted_end(struct k2i_loop *loop)
 {
-	struct k2i_connection *first = loop->ungreeted_first;
+	struct k2i_connection *first = K2I_LIST_ENTRY(loop->ungreeted.oldest, struct k2i_connection, ungreeted_link);
 
 	if (!first)
 		return false;
@@ -98,31 +82,21 @@ void k2i_connection_free(struct k2i_connection *connection)
 	if (connection->writable)
 		event_free(connection->writable);
 	k2i_transport_close(&connection->transport);
-	if (connection->previous)
-		connection->previous->next = connection->next;
-	else
-		loop->connections = connection->next;
-	if (connection->next)
-		connection->next->previous = connection->previous;
+	k2i_list_remove(&loop->connections, &connection->link);
 	k2i_memory_pressure_set(connection, false);
 	k2i_buffer_release(&loop->buffers, &connection->buffer);
 	free(connection);
 	k2i_loop_left(loop);
-	if (loop->stopping && !loop->connections)
+	if (loop->stopping && !loop->connections.oldest)
 		(void)event_base_loopbreak(loop->base);
-}
-
-struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection)
-{
-	return connection->next;
 }
 
 struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id)
 {
-	struct k2i_connection *connection = loop->connections;
+	struct k2i_connection *connection = k2i_connection_next(loop, NULL);
 
 	while (connection && connection->session.owner.id != id)
-		connection = connection->next;
+		connection = k2i_connection_next(loop, connection);
 	return connection;
 }
 
@@ -536,10 +510,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	connection->stall.limit =
 		k2i_peer_log_limit(&loop->shared.peer_log, connection->peer, "hold", K2I_PEER_LOG_VISIT_LINES);
 	connection->wanted = 1;
-	connection->next = loop->connections;
-	if (connection->next)
-		connection->next->previous = connection;
-	loop->connections = connection;
+	k2i_list_add(&loop->connections, &connection->link);
 	k2i_peer_add(&loop->service->peers, &connection->shown, connection->peer, connection->started_ns);
 	if (crowded)
 		k2i_count(&loop->service->counters->refused_connections, 1);

@@ -29,7 +29,8 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 void k2i_connection_slow(struct k2i_connection *connection);
 /* The connection of that session id, or NULL. */
 struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id);
-struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection);
+/* The loop's next one; NULL: the first, or none. */
+struct k2i_connection *k2i_connection_next(const struct k2i_loop *loop, const struct k2i_connection *connection);
 /* The same ring has connected again. It can be gone afterwards. */
 void k2i_connection_fence(struct k2i_connection *connection);
 /* The name of its host was looked up. It can be gone afterwards. */

@@ -2,6 +2,7 @@
 #ifndef K2I_RECEIVER_CONNECTION_LOOP_H
 #define K2I_RECEIVER_CONNECTION_LOOP_H
 
+#include "receiver/base/list.h"
 #include "receiver/connection/service.h"
 
 struct event_base;
@@ -14,9 +15,8 @@ struct k2i_loop {
 	struct k2i_session_shared shared;
 	struct k2i_committer committer;
 	struct k2i_buffer_pool buffers;
-	struct k2i_connection *connections;                      /* a list */
-	atomic_size_t connection_count;                          /* includes those that are on their way to it */
-	struct k2i_connection *ungreeted_first, *ungreeted_last; /* a list: the oldest first */
+	struct k2i_list connections, ungreeted;
+	atomic_size_t connection_count; /* includes those that are on their way to it */
 	atomic_size_t ungreeted_count;
 	bool stopping;
 };

@@ -22,14 +22,13 @@
 #define TICK_NS UINT64_C(1000000000)
 #define STARVED_TICK_US 200000
 
-enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_READY, MESSAGE_STOP };
-
 struct message { /* for a loop, from any thread */
 	struct message *next;
-	enum message_kind kind;
-	uint64_t id;    /* FENCE, ADMIT, READY */
-	int descriptor; /* SERVE */
-	bool crowded;   /* SERVE: one too many */
+	void (*deed)(struct k2i_connection *connection); /* for that with this id, if it is still there */
+	uint64_t id;
+	bool stop;      /* without a deed: the loop ends; else a connection begins */
+	int descriptor; /* -1: none */
+	bool crowded;   /* one too many */
 	char peer[K2I_PEER_BYTES_MAX];
 };
 
@@ -104,45 +103,33 @@ static void connections_each(struct loop_whole *whole, void (*each)(struct k2i_c
 {
 	struct k2i_connection *connection, *next;
 
-	for (connection = whole->loop.connections; connection; connection = next) {
-		next = k2i_connection_next(connection);
+	for (connection = k2i_connection_next(&whole->loop, NULL); connection; connection = next) {
+		next = k2i_connection_next(&whole->loop, connection);
 		each(connection);
 	}
 }
 
-static struct message *messages_take(struct loop_whole *whole)
+/* All that is there for the loop. */
+static void posted_take(struct loop_whole *whole, struct message **message, struct k2i_sink_report **report)
 {
-	struct message *first;
-
 	(void)pthread_mutex_lock(&whole->mutex);
-	first = whole->first;
+	*message = whole->first;
 	whole->first = NULL;
 	whole->last = &whole->first;
-	(void)pthread_mutex_unlock(&whole->mutex);
-	return first;
-}
-
-static struct k2i_sink_report *reports_take(struct loop_whole *whole)
-{
-	struct k2i_sink_report *first;
-
-	(void)pthread_mutex_lock(&whole->mutex);
-	first = whole->first_report;
+	*report = whole->first_report;
 	whole->first_report = NULL;
 	whole->last_report = &whole->first_report;
 	(void)pthread_mutex_unlock(&whole->mutex);
-	return first;
 }
 
-/* The owner of a report can be gone. `handed`: else they are only freed. */
-static void reports_handle(struct loop_whole *whole, bool handed)
+static void reports_handle(struct loop_whole *whole, struct k2i_sink_report *report)
 {
-	struct k2i_sink_report *report, *next;
 	struct k2i_connection *connection;
+	struct k2i_sink_report *next;
 
-	for (report = reports_take(whole); report; report = next) {
+	for (; report; report = next) {
 		next = report->next;
-		connection = handed ? k2i_connection_find(&whole->loop, report->owner.id) : NULL;
+		connection = k2i_connection_find(&whole->loop, report->owner.id);
 		if (connection)
 			k2i_connection_stored(connection, report);
 		free(report);
@@ -159,25 +146,19 @@ static void loop_stop(struct loop_whole *whole)
 
 static void message_handle(struct loop_whole *whole, const struct message *message)
 {
-	struct k2i_connection *connection = message->id ? k2i_connection_find(&whole->loop, message->id) : NULL;
+	struct k2i_connection *connection = message->deed ? k2i_connection_find(&whole->loop, message->id) : NULL;
 
-	if (message->kind == MESSAGE_SERVE)
-		k2i_connection_start(&whole->loop, message->descriptor, message->peer, message->crowded);
-	else if (message->kind == MESSAGE_STOP)
+	if (connection)
+		message->deed(connection);
+	else if (message->stop)
 		loop_stop(whole);
-	else if (!connection)
-		return;
-	else if (message->kind == MESSAGE_FENCE)
-		k2i_connection_fence(connection);
-	else if (message->kind == MESSAGE_ADMIT)
-		k2i_connection_admit(connection);
-	else
-		k2i_connection_ready(connection);
+	else if (!message->deed)
+		k2i_connection_start(&whole->loop, message->descriptor, message->peer, message->crowded);
 }
 
 static void stop_check(struct loop_whole *whole)
 {
-	if (whole->loop.stopping && (!whole->loop.connections || k2i_clock_now_ns() >= whole->stop_ns))
+	if (whole->loop.stopping && (!whole->loop.connections.oldest || k2i_clock_now_ns() >= whole->stop_ns))
 		(void)event_base_loopbreak(whole->loop.base);
 }
 
@@ -185,17 +166,19 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct loop_whole *whole = argument;
 	struct message *message, *next;
+	struct k2i_sink_report *report;
 	uint64_t count;
 
 	(void)what;
 	if (read(descriptor, &count, sizeof(count)) < 0)
 		return;
-	for (message = messages_take(whole); message; message = next) {
+	posted_take(whole, &message, &report);
+	for (; message; message = next) {
 		next = message->next;
 		message_handle(whole, message);
 		free(message);
 	}
-	reports_handle(whole, true);
+	reports_handle(whole, report);
 	if (atomic_exchange(&whole->synced, false))
 		connections_each(whole, k2i_connection_synced);
 	stop_check(whole);
@@ -221,8 +204,8 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	if (whole->ticked_ns && now_ns > whole->ticked_ns + 2 * TICK_NS)
 		late_ns = now_ns - whole->ticked_ns - TICK_NS;
 	whole->ticked_ns = now_ns;
-	for (connection = whole->loop.connections; connection; connection = next) {
-		next = k2i_connection_next(connection);
+	for (connection = k2i_connection_next(&whole->loop, NULL); connection; connection = next) {
+		next = k2i_connection_next(&whole->loop, connection);
 		k2i_connection_tick(connection, now_ns, late_ns);
 	}
 	k2i_buffer_pool_tick(&whole->loop.buffers);
@@ -230,31 +213,32 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
-static void owner_post(struct k2i_owner owner, enum message_kind kind)
+static void owner_post(struct k2i_owner owner, void (*deed)(struct k2i_connection *connection))
 {
 	struct message *message = calloc(1, sizeof(*message));
 
 	/* Without it the connection finds out by itself: it can't commit any more, times out, or tries again. */
 	if (!message)
 		return;
-	message->kind = kind;
+	message->deed = deed;
 	message->id = owner.id;
+	message->descriptor = -1;
 	message_post(owner.place, message);
 }
 
 void k2i_loops_fence(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_FENCE);
+	owner_post(owner, k2i_connection_fence);
 }
 
 void k2i_loops_ready(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_READY);
+	owner_post(owner, k2i_connection_ready);
 }
 
 void k2i_loops_admit(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_ADMIT);
+	owner_post(owner, k2i_connection_admit);
 }
 
 /* Threads -------------------------------------------------------------------------------------------------------- */
@@ -265,8 +249,8 @@ static void *loop_run(void *argument)
 
 	(void)pthread_mutex_lock(&whole->loop.shared.serving);
 	(void)event_base_dispatch(whole->loop.base);
-	while (whole->loop.connections)
-		k2i_connection_free(whole->loop.connections);
+	while (whole->loop.connections.oldest)
+		k2i_connection_free(k2i_connection_next(&whole->loop, NULL));
 	(void)pthread_mutex_unlock(&whole->loop.shared.serving);
 	return NULL;
 }
@@ -310,7 +294,8 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	whole->stop = calloc(1, sizeof(*whole->stop));
 	if (!whole->stop)
 		return -ENOMEM;
-	whole->stop->kind = MESSAGE_STOP;
+	whole->stop->stop = true;
+	whole->stop->descriptor = -1;
 	whole->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (whole->wake < 0)
 		return -errno;
@@ -324,14 +309,16 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 static void loop_free(struct loop_whole *whole)
 {
 	struct message *message, *next;
+	struct k2i_sink_report *report;
 
-	for (message = messages_take(whole); message; message = next) {
+	posted_take(whole, &message, &report);
+	for (; message; message = next) {
 		next = message->next;
-		if (message->kind == MESSAGE_SERVE)
+		if (message->descriptor >= 0)
 			(void)close(message->descriptor);
 		free(message);
 	}
-	reports_handle(whole, false);
+	reports_handle(whole, report); /* no connection is left */
 	if (whole->woken)
 		event_free(whole->woken);
 	if (whole->tick)
@@ -417,7 +404,6 @@ int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockad
 	(void)getnameinfo(address, address_bytes, host, sizeof(host), port, sizeof(port),
 			  NI_NUMERICHOST | NI_NUMERICSERV);
 	(void)snprintf(message->peer, sizeof(message->peer), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
-	message->kind = MESSAGE_SERVE;
 	message->descriptor = descriptor;
 	message->crowded = others >= service->connections_max;
 	message_post(loop_choose(loops, message->crowded), message);

@@ -46,7 +46,8 @@ static struct k2i_connection *stillest_find(const struct k2i_connection *claiman
 	uint64_t still_ns = k2i_clock_now_ns() - STILL_NS;
 	struct k2i_connection *other, *stillest = NULL;
 
-	for (other = claimant->loop->connections; other; other = other->next) {
+	for (other = k2i_connection_next(claimant->loop, NULL); other;
+	     other = k2i_connection_next(claimant->loop, other)) {
 		if (other != claimant && memory_held(other) && !other->stalled && !other->starved &&
 		    other->moved_ns <= still_ns && (!stillest || other->moved_ns < stillest->moved_ns) &&
 		    all_read(other))

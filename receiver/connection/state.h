@@ -9,9 +9,9 @@
 /* The connection, for the files of this folder. */
 struct event;
 struct k2i_connection {
-	struct k2i_connection *next, *previous;
-	struct k2i_connection *ungreeted_next, *ungreeted_previous;
-	bool ungreeted; /* it has a place, has not greeted, and is in the loop's list of those */
+	struct k2i_link link;           /* in the loop's `connections` */
+	struct k2i_link ungreeted_link; /* in its `ungreeted` */
+	bool ungreeted;                 /* it has a place, has not greeted, and is there */
 	struct k2i_loop *loop;
 	struct k2i_transport transport;
 	bool securing;  /* the TLS handshake is not done, or not begun */

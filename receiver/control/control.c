@@ -23,6 +23,7 @@
 #include "receiver/listen/listener.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "receiver/base/list.h"
 #include "receiver/base/text.h"
 #include "base/thread.h"
 
@@ -34,7 +35,7 @@
 #define JSON_TYPE "application/json"
 
 struct client {
-	struct client *older, *newer;
+	struct k2i_link link;
 	struct k2i_control *control;
 	struct bufferevent *stream;
 	uint64_t deadline_ns;
@@ -51,7 +52,7 @@ struct k2i_control {
 	struct k2i_listener *listener;
 	struct event *tick, *stopped;
 	int stop;
-	struct client *oldest, *newest;
+	struct k2i_list clients;
 	size_t client_count;
 	struct k2i_log_limit refused_limit;
 	pthread_t thread;
@@ -64,14 +65,7 @@ static void client_free(struct client *client)
 {
 	struct k2i_control *control = client->control;
 
-	if (client->older)
-		client->older->newer = client->newer;
-	else
-		control->oldest = client->newer;
-	if (client->newer)
-		client->newer->older = client->older;
-	else
-		control->newest = client->older;
+	k2i_list_remove(&control->clients, &client->link);
 	control->client_count--;
 	bufferevent_free(client->stream);
 	free(client);
@@ -82,6 +76,11 @@ static void request_refused(struct k2i_control *control, const char *why)
 	k2i_count(&control->status->service->counters->status_refused, 1);
 	k2i_log_limited(&control->refused_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"status: a request is refused: %s", why);
+}
+
+static struct client *client_oldest(const struct k2i_control *control)
+{
+	return K2I_LIST_ENTRY(control->clients.oldest, struct client, link);
 }
 
 /* Ends a client that has to make room, or whose time is up. */
@@ -220,15 +219,10 @@ static void client_take(void *argument, int descriptor, const struct sockaddr *a
 		return;
 	}
 	if (control->client_count >= K2I_CONTROL_CLIENTS_MAX)
-		client_end(control->oldest, "too many at once");
+		client_end(client_oldest(control), "too many at once");
 	client->control = control;
 	client->deadline_ns = k2i_clock_now_ns() + CLIENT_NS;
-	client->older = control->newest;
-	if (client->older)
-		client->older->newer = client;
-	else
-		control->oldest = client;
-	control->newest = client;
+	k2i_list_add(&control->clients, &client->link);
 	control->client_count++;
 	bufferevent_setcb(client->stream, on_input, on_output_empty, on_end, client);
 	bufferevent_setwatermark(client->stream, EV_READ, 0, K2I_HTTP_HEADER_BYTES_MAX);
@@ -242,8 +236,8 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 
 	(void)descriptor;
 	(void)what;
-	while (control->oldest && now_ns >= control->oldest->deadline_ns)
-		client_end(control->oldest, "it took longer than 10 s");
+	while (control->clients.oldest && now_ns >= client_oldest(control)->deadline_ns)
+		client_end(client_oldest(control), "it took longer than 10 s");
 }
 
 static void on_stop(evutil_socket_t descriptor, short what, void *argument)
@@ -336,8 +330,8 @@ void k2i_control_close(struct k2i_control *control)
 		return;
 	if (control->started && write(control->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
 		(void)pthread_join(control->thread, NULL);
-	while (control->oldest)
-		client_free(control->oldest);
+	while (control->clients.oldest)
+		client_free(client_oldest(control));
 	k2i_listener_close(control->listener);
 	if (control->tick)
 		event_free(control->tick);

@@ -4,10 +4,17 @@
 #include "base/clock.h"
 #include "receiver/listen/secure.h"
 #include "receiver/base/text.h"
+#include "receiver/sink/sink.h"
 
 static void gauge_set(atomic_uint_fast64_t *gauge, uint64_t value)
 {
 	atomic_store_explicit(gauge, value, memory_order_relaxed);
+}
+
+/* relaxed: each number is right by itself. */
+static uint64_t number(const atomic_uint_fast64_t *shown)
+{
+	return atomic_load_explicit(shown, memory_order_relaxed);
 }
 
 static void held_count(void *argument, struct k2i_peer *peer)
@@ -58,20 +65,14 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 	if (atomic_load(&peer->greeted)) {
 		k2i_report_text(report, "host", peer->host);
 		k2i_report_uuid(report, "ring", peer->ring_uuid);
-		k2i_report_number(report, "position", atomic_load_explicit(&peer->committed, memory_order_relaxed));
-		k2i_report_number(report, "records", atomic_load_explicit(&peer->records, memory_order_relaxed));
-		k2i_report_number(report, "bytes", atomic_load_explicit(&peer->bytes, memory_order_relaxed));
-		k2i_report_number(report, "bytes_per_s",
-				  atomic_load_explicit(&peer->bytes_per_s, memory_order_relaxed));
-		k2i_report_number(
-			report, "idle_s",
-			seconds_since(atomic_load_explicit(&peer->record_ns, memory_order_relaxed), listing->now_ns));
-		k2i_report_number(report, "duplicate_chunks",
-				  atomic_load_explicit(&peer->duplicates, memory_order_relaxed));
+		k2i_report_number(report, "position", number(&peer->committed));
+		k2i_report_number(report, "records", number(&peer->records));
+		k2i_report_number(report, "bytes", number(&peer->bytes));
+		k2i_report_number(report, "bytes_per_s", number(&peer->bytes_per_s));
+		k2i_report_number(report, "idle_s", seconds_since(number(&peer->record_ns), listing->now_ns));
+		k2i_report_number(report, "duplicate_chunks", number(&peer->duplicates));
 		k2i_report_text(report, "level",
-				atomic_load_explicit(&peer->level, memory_order_relaxed) == K2HFT_LEVEL_SYNCED
-					? "synced"
-					: "written");
+				atomic_load(&peer->level) == K2HFT_LEVEL_SYNCED ? "synced" : "written");
 		k2i_report_text(report, "held", error ? k2i_text_error(error) : "");
 	}
 	k2i_report_close(report, '}');
@@ -92,7 +93,8 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);
 	k2i_report_close(report, ']');
-	k2i_sinks_show(&status->service->destination->sinks, report, K2I_STATUS_LISTED_MAX);
+	K2I_SINKS_EACH(&status->service->destination->sinks, sink)
+		(*sink)->ops->show(*sink, report, K2I_STATUS_LISTED_MAX);
 	k2i_report_close(report, '}');
 	k2i_report_add(report, "\n");
 }

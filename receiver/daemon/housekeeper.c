@@ -31,7 +31,7 @@ static void *housekeeper_run(void *argument)
 		housekeeper->reload = false;
 		(void)pthread_mutex_unlock(&housekeeper->mutex);
 		if (reload)
-			k2i_sinks_reload(&housekeeper->state->destination.sinks);
+			k2i_state_reload(housekeeper->state);
 		else
 			k2i_state_tick(housekeeper->state);
 		(void)pthread_mutex_lock(&housekeeper->mutex);

@@ -22,7 +22,7 @@ struct k2i_housekeeper {
 
 /* `state` must outlive it. Errors as pthread_create(3). */
 int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state);
-/* Has the sinks reload, as k2i_sinks_reload, and returns at once. */
+/* Has the sinks reload, and returns at once. */
 void k2i_housekeeper_reload(struct k2i_housekeeper *housekeeper);
 /* Ends the thread, and waits for the disk if the thread does. Nothing happens if it was not started. */
 void k2i_housekeeper_stop(struct k2i_housekeeper *housekeeper);

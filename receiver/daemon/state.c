@@ -220,15 +220,23 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 		error = quarantine_open(state, settings->quarantine_bytes);
 	if (error)
 		return state_failed(state, settings, error);
-	k2i_sinks_start(&state->destination.sinks);
+	K2I_SINKS_EACH(&state->destination.sinks, sink)
+		(*sink)->ops->start(*sink);
 	return 0;
+}
+
+void k2i_state_reload(struct k2i_state *state)
+{
+	K2I_SINKS_EACH(&state->destination.sinks, sink)
+		(*sink)->ops->reload(*sink);
 }
 
 void k2i_state_tick(struct k2i_state *state)
 {
 	int result;
 
-	k2i_sinks_tick(&state->destination.sinks, k2i_clock_now_ns());
+	K2I_SINKS_EACH(&state->destination.sinks, sink)
+		(*sink)->ops->tick(*sink, k2i_clock_now_ns());
 	k2i_quarantine_tick(state->destination.quarantine);
 	result = k2i_ledger_check(state->destination.ledger);
 	if (result < 0)

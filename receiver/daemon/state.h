@@ -29,6 +29,8 @@ struct k2i_state_options { /* all of it must outlive the state */
  * and wants k2i_state_close, too.
  */
 int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *state);
+/* SIGHUP: the sinks reload. */
+void k2i_state_reload(struct k2i_state *state);
 /* Once a second: notices what others have removed or put in its place. */
 void k2i_state_tick(struct k2i_state *state);
 /* `in_order`: nothing is under way, and all of it gets to the disk; else an error, which was logged. */

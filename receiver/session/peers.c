@@ -9,7 +9,7 @@
 void k2i_peers_start(struct k2i_peers *peers)
 {
 	(void)pthread_mutex_init(&peers->mutex, NULL);
-	peers->first = NULL;
+	peers->list = (struct k2i_list){0};
 }
 
 void k2i_peers_end(struct k2i_peers *peers)
@@ -23,24 +23,25 @@ void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *ad
 	peer->connected_ns = now_ns;
 	atomic_init(&peer->record_ns, now_ns);
 	(void)pthread_mutex_lock(&peers->mutex);
-	peer->previous = NULL;
-	peer->next = peers->first;
-	if (peer->next)
-		peer->next->previous = peer;
-	peers->first = peer;
+	k2i_list_add(&peers->list, &peer->link);
 	(void)pthread_mutex_unlock(&peers->mutex);
 }
 
 void k2i_peer_remove(struct k2i_peers *peers, struct k2i_peer *peer)
 {
 	(void)pthread_mutex_lock(&peers->mutex);
-	if (peer->previous)
-		peer->previous->next = peer->next;
-	else
-		peers->first = peer->next;
-	if (peer->next)
-		peer->next->previous = peer->previous;
+	k2i_list_remove(&peers->list, &peer->link);
 	(void)pthread_mutex_unlock(&peers->mutex);
+}
+
+static struct k2i_peer *newest(const struct k2i_peers *peers)
+{
+	return K2I_LIST_ENTRY(peers->list.newest, struct k2i_peer, link);
+}
+
+static struct k2i_peer *before(const struct k2i_peer *peer)
+{
+	return K2I_LIST_ENTRY(peer->link.older, struct k2i_peer, link);
 }
 
 static void greeted(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session)
@@ -104,7 +105,7 @@ bool k2i_peers_take_place(struct k2i_peers *peers, const char *address, const ui
 
 	/* In one step: several loops are asked at the same time. */
 	(void)pthread_mutex_lock(&peers->mutex);
-	for (peer = peers->first; peer; peer = peer->next) {
+	for (peer = newest(peers); peer; peer = before(peer)) {
 		if (peer->address == address)
 			own = peer;
 		count += peer->counted && peer != own && strncmp(peer->address, address, bytes) == 0 &&
@@ -124,7 +125,7 @@ void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct
 	struct k2i_peer *peer;
 
 	(void)pthread_mutex_lock(&peers->mutex);
-	for (peer = peers->first; peer; peer = peer->next)
+	for (peer = newest(peers); peer; peer = before(peer))
 		each(argument, peer);
 	(void)pthread_mutex_unlock(&peers->mutex);
 }

@@ -9,6 +9,8 @@
 
 #include <k2hft/frame.h>
 
+#include "receiver/base/list.h"
+
 /*
  * The table of connections for the status. A connection is its loop's alone; its numbers are copied here now and then,
  * so that nobody who asks has to wait for a loop, which can stand still in a write.
@@ -16,7 +18,7 @@
 struct k2i_session;
 
 struct k2i_peer {
-	struct k2i_peer *next, *previous;
+	struct k2i_link link;
 	const char *address;
 	uint64_t connected_ns;
 	bool counted; /* among its host's, with this ring; under the list's lock */
@@ -35,7 +37,7 @@ struct k2i_peer {
 
 struct k2i_peers {
 	pthread_mutex_t mutex;
-	struct k2i_peer *first;
+	struct k2i_list list;
 };
 
 void k2i_peers_start(struct k2i_peers *peers);

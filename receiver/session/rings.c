@@ -16,16 +16,6 @@
 /* In ten seconds: each is about another ring. */
 #define LINES 20u
 
-struct ring_internal { /* the whole of a struct k2i_ring */
-	struct k2i_ring ring;
-	pthread_mutex_t mutex;
-	struct k2i_owner owner; /* id 0: none */
-	uint64_t epoch;
-	/* The table's lock guards what follows. */
-	struct k2i_table_node node;
-	unsigned references;
-};
-
 struct k2i_rings {
 	struct k2i_ledger *ledger;
 	uint32_t sink_count;
@@ -35,11 +25,6 @@ struct k2i_rings {
 	pthread_mutex_t mutex;
 	struct k2i_table table;
 };
-
-static struct ring_internal *ring_internal(struct k2i_ring *ring)
-{
-	return (struct ring_internal *)(void *)ring;
-}
 
 int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_counters *counters,
 		     k2i_owner_fenced *fenced, struct k2i_rings **rings)
@@ -67,60 +52,60 @@ void k2i_rings_free(struct k2i_rings *rings)
 	free(rings);
 }
 
-static struct ring_internal *ring_find(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
+static struct k2i_ring *ring_find(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
 {
 	struct k2i_table_node *node = NULL;
-	struct ring_internal *internal;
+	struct k2i_ring *ring;
 
 	while ((node = k2i_table_find(&rings->table, hash, node)) != NULL) {
-		internal = K2I_TABLE_ENTRY(node, struct ring_internal, node);
-		if (memcmp(internal->ring.uuid, uuid, 16) == 0)
-			return internal;
+		ring = K2I_TABLE_ENTRY(node, struct k2i_ring, node);
+		if (memcmp(ring->uuid, uuid, 16) == 0)
+			return ring;
 	}
 	return NULL;
 }
 
-static struct ring_internal *ring_make(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
+static struct k2i_ring *ring_make(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
 {
-	struct ring_internal *internal = calloc(1, sizeof(*internal));
+	struct k2i_ring *ring = calloc(1, sizeof(*ring));
 
-	if (!internal)
+	if (!ring)
 		return NULL;
-	if (k2i_table_insert(&rings->table, &internal->node, hash)) {
-		free(internal);
+	if (k2i_table_insert(&rings->table, &ring->node, hash)) {
+		free(ring);
 		return NULL;
 	}
-	memcpy(internal->ring.uuid, uuid, 16);
+	memcpy(ring->uuid, uuid, 16);
 	for (uint32_t i = 0; i < K2I_SINKS_MAX; i++) {
-		memcpy(internal->ring.rows[i].uuid, uuid, 16);
-		internal->ring.rows[i].sink = i;
+		memcpy(ring->rows[i].uuid, uuid, 16);
+		ring->rows[i].sink = i;
 	}
-	(void)pthread_mutex_init(&internal->mutex, NULL);
-	return internal;
+	(void)pthread_mutex_init(&ring->mutex, NULL);
+	return ring;
 }
 
-static struct ring_internal *ring_refer(struct k2i_rings *rings, const uint8_t uuid[16])
+static struct k2i_ring *ring_refer(struct k2i_rings *rings, const uint8_t uuid[16])
 {
 	uint64_t hash = k2i_table_hash(uuid, 16);
-	struct ring_internal *internal;
+	struct k2i_ring *ring;
 
 	(void)pthread_mutex_lock(&rings->mutex);
-	internal = ring_find(rings, uuid, hash);
-	if (!internal)
-		internal = ring_make(rings, uuid, hash);
-	if (internal)
-		internal->references++;
+	ring = ring_find(rings, uuid, hash);
+	if (!ring)
+		ring = ring_make(rings, uuid, hash);
+	if (ring)
+		ring->references++;
 	(void)pthread_mutex_unlock(&rings->mutex);
-	return internal;
+	return ring;
 }
 
-static void ring_forget(struct k2i_rings *rings, struct ring_internal *internal)
+static void ring_forget(struct k2i_rings *rings, struct k2i_ring *ring)
 {
 	(void)pthread_mutex_lock(&rings->mutex);
-	if (--internal->references == 0) {
-		k2i_table_remove(&rings->table, &internal->node);
-		(void)pthread_mutex_destroy(&internal->mutex);
-		free(internal);
+	if (--ring->references == 0) {
+		k2i_table_remove(&rings->table, &ring->node);
+		(void)pthread_mutex_destroy(&ring->mutex);
+		free(ring);
 	}
 	(void)pthread_mutex_unlock(&rings->mutex);
 }
@@ -196,11 +181,11 @@ static void row_attach(struct k2i_rings *rings, const struct k2i_ledger_ring *le
 			   ledger->position != ledger->synced;
 }
 
-static int attach_locked(struct k2i_rings *rings, struct ring_internal *internal,
-			 const struct k2i_ring_greeting *greeting, struct k2i_ring_place *place)
+static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const struct k2i_ring_greeting *greeting,
+			 struct k2i_ring_place *place)
 {
 	struct k2i_ledger_ring ledger[K2I_SINKS_MAX] = {0};
-	uint64_t epoch = internal->epoch;
+	uint64_t epoch = ring->epoch;
 	uint32_t i;
 
 	for (i = 0; i < rings->sink_count; i++) {
@@ -211,68 +196,64 @@ static int attach_locked(struct k2i_rings *rings, struct ring_internal *internal
 		return -ESTALE;
 	memset(place, 0, sizeof(*place));
 	for (i = 0; i < rings->sink_count; i++)
-		row_attach(rings, &ledger[i], greeting, &internal->ring.rows[i], place);
+		row_attach(rings, &ledger[i], greeting, &ring->rows[i], place);
 	for (i = 0; i < rings->sink_count; i++)
-		place->positions[i] = internal->ring.rows[i].position;
+		place->positions[i] = ring->rows[i].position;
 	if (!place->known)
 		unknown_report(rings, greeting);
-	place->position = k2i_commit_position(internal->ring.rows, rings->sink_count);
-	internal->epoch = greeting->epoch;
+	place->position = k2i_commit_position(ring->rows, rings->sink_count);
+	ring->epoch = greeting->epoch;
 	return 0;
 }
 
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
-		    struct k2i_ring **ring, struct k2i_ring_place *place)
+		    struct k2i_ring **found, struct k2i_ring_place *place)
 {
-	struct ring_internal *internal = ring_refer(rings, greeting->uuid);
+	struct k2i_ring *ring = ring_refer(rings, greeting->uuid);
 	struct k2i_owner before = {0};
 	int error;
 
-	if (!internal)
+	if (!ring)
 		return -ENOMEM;
 	/* Waits for a commit of the connection before: its position is the one to go on from. */
-	(void)pthread_mutex_lock(&internal->mutex);
-	error = attach_locked(rings, internal, greeting, place);
+	(void)pthread_mutex_lock(&ring->mutex);
+	error = attach_locked(rings, ring, greeting, place);
 	if (!error) {
-		before = internal->owner;
-		internal->owner = owner;
+		before = ring->owner;
+		ring->owner = owner;
 	}
-	(void)pthread_mutex_unlock(&internal->mutex);
+	(void)pthread_mutex_unlock(&ring->mutex);
 	if (error) {
-		ring_forget(rings, internal);
+		ring_forget(rings, ring);
 		return error;
 	}
 	if (before.id)
 		rings->fenced(before);
-	*ring = &internal->ring;
+	*found = ring;
 	return 0;
 }
 
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner)
 {
-	struct ring_internal *internal = ring_internal(ring);
-
-	(void)pthread_mutex_lock(&internal->mutex);
-	if (internal->owner.id == owner.id)
-		internal->owner.id = 0;
-	(void)pthread_mutex_unlock(&internal->mutex);
-	ring_forget(rings, internal);
+	(void)pthread_mutex_lock(&ring->mutex);
+	if (ring->owner.id == owner.id)
+		ring->owner.id = 0;
+	(void)pthread_mutex_unlock(&ring->mutex);
+	ring_forget(rings, ring);
 }
 
 int k2i_ring_enter(struct k2i_ring *ring, struct k2i_owner owner)
 {
-	struct ring_internal *internal = ring_internal(ring);
-
-	(void)pthread_mutex_lock(&internal->mutex);
-	if (internal->owner.id == owner.id)
+	(void)pthread_mutex_lock(&ring->mutex);
+	if (ring->owner.id == owner.id)
 		return 0;
-	(void)pthread_mutex_unlock(&internal->mutex);
+	(void)pthread_mutex_unlock(&ring->mutex);
 	return -ESTALE;
 }
 
 void k2i_ring_leave(struct k2i_ring *ring)
 {
-	(void)pthread_mutex_unlock(&ring_internal(ring)->mutex);
+	(void)pthread_mutex_unlock(&ring->mutex);
 }
 
 void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner)

@@ -2,11 +2,13 @@
 #ifndef K2I_RECEIVER_SESSION_RINGS_H
 #define K2I_RECEIVER_SESSION_RINGS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "receiver/base/owner.h"
 #include "receiver/base/counters.h"
+#include "receiver/base/owner.h"
+#include "receiver/base/table.h"
 #include "receiver/sink/group.h"
 
 /*
@@ -17,7 +19,13 @@ struct k2i_rings;
 
 struct k2i_ring {
 	uint8_t uuid[16];
-	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* each sink's; guarded by the ring's lock, k2i_ring_enter */
+	pthread_mutex_t mutex;                      /* the ring's lock, k2i_ring_enter; it guards what follows */
+	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* each sink's */
+	struct k2i_owner owner;                     /* id 0: none */
+	uint64_t epoch;
+	/* The table's lock guards what follows. */
+	struct k2i_table_node node;
+	unsigned references;
 };
 
 /* Called when an owner has lost its ring to another, from that one's thread, without locks. */
@@ -47,7 +55,7 @@ struct k2i_ring_place {
  * k2i_ring_detach.
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
-		    struct k2i_ring **ring, struct k2i_ring_place *place);
+		    struct k2i_ring **found, struct k2i_ring_place *place);
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
 
 /* The sender says that this ring never comes again. Only its owner can. */

@@ -265,44 +265,35 @@ static int discard_take(struct k2i_session *session, const uint8_t *body, size_t
 	return 0;
 }
 
-static int ping_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
+static void bye_take(struct k2i_session *session, uint64_t position)
 {
-	struct k2hft_ping ping;
-
-	if (k2hft_ping_decode(body, body_bytes, &ping))
-		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "PING is malformed");
-	k2i_answer_added(session,
-			 k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, k2i_answer_at(session), k2i_answer_room(session)));
-	return 0;
-}
-
-static int pong_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
-{
-	struct k2hft_ping ping;
-
-	return k2hft_ping_decode(body, body_bytes, &ping)
-		       ? rule_broken(session, K2HFT_ERROR_PROTOCOL, "PONG is malformed")
-		       : 0;
-}
-
-static int bye_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
-{
-	struct k2hft_ping bye;
-
-	if (k2hft_ping_decode(body, body_bytes, &bye))
-		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "BYE is malformed");
 	/* There is no later. To wait for the disk would keep all other connections of the loop, and who leaves seldom listens. */
 	k2i_session_ack(session);
 	/*
 	 * A sender that knows that it was acknowledged all that is in the ledger goes on there without it: even if its
 	 * ring came again, nothing would be there twice.
 	 */
-	if (bye.token > 0 && bye.token == session->committed && bye.token == k2i_answer_acknowledged(session)) {
+	if (position > 0 && position == session->committed && position == k2i_answer_acknowledged(session)) {
 		k2i_session_wait_begin(session->shared);
 		k2i_ring_end(session->shared->rings, session->ring, session->owner);
 		k2i_session_wait_end(session->shared);
 	}
 	session->state = K2I_SESSION_ENDED;
+}
+
+/* PING, PONG and BYE. */
+static int token_take(struct k2i_session *session, uint8_t type, const uint8_t *body, size_t body_bytes)
+{
+	struct k2hft_ping message;
+
+	if (k2hft_ping_decode(body, body_bytes, &message))
+		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "PING, PONG or BYE is malformed");
+	if (type == K2HFT_FRAME_PING)
+		k2i_answer_added(session, k2hft_ping_encode(K2HFT_FRAME_PONG, &message, k2i_answer_at(session),
+							    k2i_answer_room(session)));
+	if (type != K2HFT_FRAME_BYE)
+		return 0;
+	bye_take(session, message.token);
 	return -EPIPE;
 }
 
@@ -432,11 +423,9 @@ static int message_take(struct k2i_session *session, const struct k2hft_frame *f
 	case K2HFT_FRAME_DISCARD:
 		return discard_take(session, body, frame->body_bytes);
 	case K2HFT_FRAME_PING:
-		return ping_take(session, body, frame->body_bytes);
 	case K2HFT_FRAME_PONG:
-		return pong_take(session, body, frame->body_bytes);
 	case K2HFT_FRAME_BYE:
-		return bye_take(session, body, frame->body_bytes);
+		return token_take(session, frame->type, body, frame->body_bytes);
 	case K2HFT_FRAME_ERROR:
 		return error_take(session, body, frame->body_bytes);
 	default:

@@ -39,54 +39,18 @@ bool k2i_sinks_recover_end(const struct k2i_sinks *sinks)
 {
 	bool behind = false;
 
-	for (uint32_t i = 0; i < sinks->count; i++) {
-		if (sinks->list[i]->ops->traits & K2I_SINK_UNDO)
-			behind |= sinks->list[i]->ops->recover_end(sinks->list[i]);
-	}
+	K2I_SINKS_EACH(sinks, sink)
+		behind |= (*sink)->ops->traits & K2I_SINK_UNDO && (*sink)->ops->recover_end(*sink);
 	return behind;
-}
-
-void k2i_sinks_start(const struct k2i_sinks *sinks)
-{
-	for (uint32_t i = 0; i < sinks->count; i++)
-		sinks->list[i]->ops->start(sinks->list[i]);
-}
-
-int k2i_sinks_sync(const struct k2i_sinks *sinks)
-{
-	int error = 0;
-
-	for (uint32_t i = 0; i < sinks->count && !error; i++)
-		error = sinks->list[i]->ops->sync(sinks->list[i]);
-	return error;
-}
-
-void k2i_sinks_reload(const struct k2i_sinks *sinks)
-{
-	for (uint32_t i = 0; i < sinks->count; i++)
-		sinks->list[i]->ops->reload(sinks->list[i]);
-}
-
-void k2i_sinks_tick(const struct k2i_sinks *sinks, uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < sinks->count; i++)
-		sinks->list[i]->ops->tick(sinks->list[i], now_ns);
-}
-
-void k2i_sinks_show(const struct k2i_sinks *sinks, struct k2i_report *report, unsigned listed_max)
-{
-	for (uint32_t i = 0; i < sinks->count; i++)
-		sinks->list[i]->ops->show(sinks->list[i], report, listed_max);
 }
 
 int k2i_sinks_close(struct k2i_sinks *sinks, bool sync)
 {
 	int error = 0, result;
 
-	for (uint32_t i = 0; i < sinks->count; i++) {
-		result = sinks->list[i]->ops->close(sinks->list[i], sync);
-		if (!error)
-			error = result;
+	K2I_SINKS_EACH(sinks, sink) {
+		result = (*sink)->ops->close(*sink, sync);
+		error = error ? error : result;
 	}
 	sinks->count = 0;
 	return error;

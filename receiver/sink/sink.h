@@ -114,20 +114,19 @@ void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_sink_report *report
 /* Likewise: an owner to whom store said K2I_SINK_WAITS can try again. */
 void k2i_sink_ready(const struct k2i_sink *sink, struct k2i_owner owner);
 
-/* All sinks of a receiver, by their numbers. Each function below is that of ops, of all sinks or of the mark's. */
+/* All sinks of a receiver, by their numbers. */
 struct k2i_sinks {
 	struct k2i_sink *list[K2I_SINKS_MAX];
 	uint32_t count;
 };
+#define K2I_SINKS_EACH(sinks, sink)                                                                                    \
+	for (struct k2i_sink *const *sink = (sinks)->list; sink < (sinks)->list + (sinks)->count; sink++)
+
+/* Each function below is that of ops, of all sinks or of the mark's. */
 
 bool k2i_sinks_behind(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark);
 void k2i_sinks_recover(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark, bool cut);
 bool k2i_sinks_recover_end(const struct k2i_sinks *sinks);
-void k2i_sinks_start(const struct k2i_sinks *sinks);
-int k2i_sinks_sync(const struct k2i_sinks *sinks);
-void k2i_sinks_reload(const struct k2i_sinks *sinks);
-void k2i_sinks_tick(const struct k2i_sinks *sinks, uint64_t now_ns);
-void k2i_sinks_show(const struct k2i_sinks *sinks, struct k2i_report *report, unsigned listed_max);
 int k2i_sinks_close(struct k2i_sinks *sinks, bool sync);
 
 /* Arguments that a sink is opened with. All of them must outlive the sink. */

@@ -92,8 +92,8 @@ static void second_pass(struct site *site)
 	struct k2i_connection *connection, *next;
 
 	site->now_ns += SECOND_NS;
-	for (connection = site->loop.connections; connection; connection = next) {
-		next = k2i_connection_next(connection);
+	for (connection = k2i_connection_next(&site->loop, NULL); connection; connection = next) {
+		next = k2i_connection_next(&site->loop, connection);
 		k2i_connection_tick(connection, site->now_ns, 0);
 	}
 }
@@ -102,13 +102,13 @@ static void site_close(struct site *site)
 {
 	struct k2i_connection *connection, *next;
 
-	for (connection = site->loop.connections; connection; connection = next) {
-		next = k2i_connection_next(connection);
+	for (connection = k2i_connection_next(&site->loop, NULL); connection; connection = next) {
+		next = k2i_connection_next(&site->loop, connection);
 		k2i_connection_bye(connection);
 	}
 	loop_turn(site);
-	while (site->loop.connections)
-		k2i_connection_free(site->loop.connections);
+	while (site->loop.connections.oldest)
+		k2i_connection_free(k2i_connection_next(&site->loop, NULL));
 	fuzz_check(atomic_load(&site->service.connections) == 0);
 	k2i_buffer_pool_free(&site->loop.buffers);
 	fuzz_check(atomic_load(&site->service.budget.taken) == 0);
@@ -244,7 +244,7 @@ static void peers_fill(struct site *site)
 /* Nobody says anything, until the receiver has had enough of everybody. */
 static void silence(struct site *site)
 {
-	for (unsigned seconds = 0; seconds < SECONDS_MAX && site->loop.connections; seconds++) {
+	for (unsigned seconds = 0; seconds < SECONDS_MAX && site->loop.connections.oldest; seconds++) {
 		second_pass(site);
 		loop_turn(site);
 		for (unsigned index = 0; index < PEERS; index++)

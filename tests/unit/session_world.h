@@ -84,7 +84,8 @@ static void world_open(struct world *world)
 	k2i_ledger_files(world->ledger, mark_recover, &recovery);
 	(void)k2i_sinks_recover_end(&world->destination.sinks);
 	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
-	k2i_sinks_start(&world->destination.sinks);
+	K2I_SINKS_EACH(&world->destination.sinks, sink)
+		(*sink)->ops->start(*sink);
 	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
 	assert_int_equal(k2i_rings_create(world->ledger, world->destination.sinks.count, &world->counters, on_fenced,
 					  &world->rings),

@@ -8,33 +8,6 @@
 #include "receiver/base/text.h"
 #include "receiver/sink/file/internal.h"
 
-/* The idle list: files without references, the one that was released first in front ------------------------------- */
-
-static void idle_add(struct k2i_outputs *outputs, struct k2i_output_internal *file)
-{
-	file->newer = NULL;
-	file->older = outputs->newest;
-	if (outputs->newest)
-		outputs->newest->newer = file;
-	else
-		outputs->oldest = file;
-	outputs->newest = file;
-}
-
-static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_internal *file)
-{
-	if (file->older)
-		file->older->newer = file->newer;
-	else
-		outputs->oldest = file->newer;
-	if (file->newer)
-		file->newer->older = file->older;
-	else
-		outputs->newest = file->older;
-}
-
-/* The table ------------------------------------------------------------------------------------------------------- */
-
 static void file_free(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	k2i_table_remove(&outputs->table, &file->node);
@@ -78,7 +51,7 @@ static struct k2i_output_internal *file_make(struct k2i_outputs *outputs, const 
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	if (file->references++ == 0)
-		idle_remove(outputs, file);
+		k2i_list_remove(&outputs->idle, &file->idle);
 }
 
 int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output)
@@ -108,7 +81,7 @@ void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *out
 		if (output->descriptor < 0 && !output->open_writer && !file->stale_tail)
 			file_free(outputs, file);
 		else
-			idle_add(outputs, file);
+			k2i_list_add(&outputs->idle, &file->idle);
 	}
 	(void)pthread_mutex_unlock(&outputs->mutex);
 }

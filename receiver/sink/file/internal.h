@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "receiver/sink/file/output.h"
+#include "receiver/base/list.h"
 #include "receiver/base/table.h"
 
 /* Declarations that the files of the sink share. */
@@ -29,8 +30,8 @@ struct k2i_output_internal { /* the whole of a struct k2i_output_file */
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
-	struct k2i_output_internal *collected;     /* behind it in a sync */
-	struct k2i_output_internal *older, *newer; /* among those without references */
+	struct k2i_output_internal *collected; /* behind it in a sync */
+	struct k2i_link idle;                  /* without references */
 	uint64_t released_ns;
 };
 
@@ -75,7 +76,7 @@ struct k2i_outputs {
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct k2i_table table;
-	struct k2i_output_internal *oldest, *newest;
+	struct k2i_list idle; /* files without references, the one that was released first in front */
 	uint64_t next_number;
 };
 

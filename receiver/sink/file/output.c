@@ -90,12 +90,14 @@ static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_internal 
  */
 static struct k2i_output_internal *idle_first(const struct k2i_outputs *outputs)
 {
-	struct k2i_output_internal *file;
+	struct k2i_output_internal *first = K2I_LIST_ENTRY(outputs->idle.oldest, struct k2i_output_internal, idle);
+	struct k2i_output_internal *file = first;
 	unsigned kept = 0;
 
-	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
+	for (; file && file->output.descriptor < 0;
+	     file = K2I_LIST_ENTRY(file->idle.newer, struct k2i_output_internal, idle))
 		if (++kept > K2I_OUTPUTS_KEPT_MAX)
-			return outputs->oldest;
+			return first;
 	return file;
 }
 

@@ -48,8 +48,8 @@ void k2i_outputs_recovered(struct k2i_outputs *outputs)
 	size_t count = outputs->table.count;
 	struct k2i_output_internal *file;
 
-	for (; count > 0 && outputs->oldest; count--) {
-		file = outputs->oldest;
+	for (; count > 0 && outputs->idle.oldest; count--) {
+		file = K2I_LIST_ENTRY(outputs->idle.oldest, struct k2i_output_internal, idle);
 		k2i_output_refer(outputs, file);
 		writer_tell(outputs, &file->output);
 		k2i_output_release(outputs, &file->output);
