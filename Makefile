@@ -235,11 +235,9 @@ fuzz check-fuzz:        ## each fuzz target for TIME=60 seconds; fuzz-NAME: one 
 	$(call fuzz,$(FUZZ),$(TIME))
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
-include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk
+include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk pkgconfig/install.mk
 check-sanitized:
 	$(call run_tests) $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
-
-include pkgconfig/install.mk
 
 clean:                  ## removes build and what other checks are built into
 	rm -rf $(B) build-asan build-tsan build-fuzz build-crash

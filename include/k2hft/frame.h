@@ -128,7 +128,9 @@ K2HFT_API int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t pos
 #define K2HFT_ERROR_LIMIT 6u    /* something was over a limit */
 #define K2HFT_ERROR_POSITION 7u /* a hole between positions that nobody announced, or a position that can't be */
 
-#define K2HFT_WELCOME_KNOWN 1u /* flag of a WELCOME: the receiver had this ring in its ledger */
+/* Flags of a WELCOME. */
+#define K2HFT_WELCOME_KNOWN 1u  /* the receiver had this ring in its ledger */
+#define K2HFT_WELCOME_COPIED 2u /* the last of it came from a copy that has the same chunks (K2HFT_HELLO_COPY) */
 
 #define K2HFT_MESSAGE_BYTES_MAX 4096u /* body of any frame but DATA */
 #define K2HFT_TEXT_BYTES_MAX 1023u    /* of the text of an ERROR */
@@ -141,10 +143,14 @@ struct k2hft_hello {
 	uint64_t acked;                             /* end of the last chunk of this ring that was acknowledged */
 	uint32_t frame_bytes_max;                   /* wanted largest body of DATA */
 	uint8_t level;                              /* wanted; K2HFT_LEVEL_* */
+	uint8_t flags;                              /* K2HFT_HELLO_* */
 	uint8_t receiver_uuid[16];                  /* of the receiver that acknowledged last; all zero: none */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1]; /* the sending host */
 	char software[64];                          /* name and version of the sender, for people */
 };
+/* Flags of a HELLO. */
+#define K2HFT_HELLO_BEGINS 1u /* nothing up to `acked` was acknowledged under ring_uuid, which is new */
+#define K2HFT_HELLO_COPY 2u   /* the ring is a copy of this one: it sends no other chunks than the original has */
 
 struct k2hft_welcome {
 	uint16_t version;          /* chosen: K2HFT_FRAME_VERSION */
@@ -153,7 +159,7 @@ struct k2hft_welcome {
 	uint64_t window_end;       /* position up to which the sender may send */
 	uint32_t frame_bytes_max;  /* granted: K2HFT_FRAME_BODY_BYTES_MIN to K2HFT_FRAME_BODY_BYTES_MAX */
 	uint8_t level;             /* of every ACK of this connection; K2HFT_LEVEL_* */
-	uint8_t flags;             /* K2HFT_WELCOME_KNOWN */
+	uint8_t flags;             /* K2HFT_WELCOME_* */
 	uint8_t receiver_uuid[16]; /* of this receiver, not all zero */
 	char software[64];         /* name and version of the receiver, for people */
 };

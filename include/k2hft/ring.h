@@ -109,8 +109,9 @@ struct k2hft_ring_stats {
 
 /*
  * Makes a ring, or opens the ring file at `path`, whose uuid, positions and streams it then keeps; claims of producers
- * that are gone are discarded, damaged entries are skipped and counted. The caller becomes the ring's one consumer. A
- * new file has mode 0600 and is allocated as a whole. Free `*ring` with k2hft_ring_close. Any thread.
+ * that are gone are discarded, damaged entries are skipped and counted. A file that was copied gets another uuid. The
+ * caller becomes the ring's one consumer. A new file has mode 0600 and is allocated as a whole. Free `*ring` with
+ * k2hft_ring_close. Any thread.
  *
  * -EINVAL an option is out of range or not known; -EBUSY this process or another one is the consumer of the file now or
  * keeps it for the next one, or another process kept a lock on byte 1 of the file for a second; -ENOSPC there is no room

@@ -24,7 +24,10 @@ static int pause_until(struct k2hft_client *client, enum k2i_client_pause pause,
 	return 0;
 }
 
-/* Tells the receiver that [announced, to) never comes. There is room: the caller begins with an empty queue. */
+/*
+ * Tells the receiver that [announced, to) never comes. There is room: the caller begins with an empty queue. -ESTALE: the
+ * original of a copy may still send it.
+ */
 static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t record_count, uint8_t reason)
 {
 	struct k2hft_discard discard = {
@@ -32,6 +35,8 @@ static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t r
 	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_SHORT_ROOM);
 	int bytes = room ? k2hft_discard_encode(&discard, room, K2I_CLIENT_SHORT_ROOM) : -ENOBUFS;
 
+	if (k2i_client_name_old(client))
+		return -ESTALE;
 	if (bytes < 0)
 		return -EIO;
 	K2I_CRASH(discard_before);
@@ -276,7 +281,9 @@ static void limits_set(const struct k2hft_client *client, struct k2i_batch_limit
 					    .records_max = client->options.batch_records_max};
 	if (limits->frame_bytes_max > client->positions.frame_bytes_max)
 		limits->frame_bytes_max = client->positions.frame_bytes_max;
-	if (client->options.expire_s == 0)
+	if (client->resume.name.end < limits->window_end)
+		limits->window_end = client->resume.name.end;
+	if (client->options.expire_s == 0 || k2i_client_name_old(client))
 		return;
 	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
 	if (now_ns > expire_ns)
@@ -338,5 +345,9 @@ int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns)
 	int done = frame_next(client, now_ns);
 	if (done == -EBADMSG)
 		done = ring_repair(client, now_ns);
+	if (done == -ESTALE) {
+		k2i_client_name_drop(client, now_ns);
+		return 0;
+	}
 	return done < 0 ? -EIO : done;
 }

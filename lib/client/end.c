@@ -158,7 +158,8 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 /* Says good-bye if that is possible at once. The receiver need not know a ring any more that is left to nobody. */
 void k2i_client_bye(struct k2hft_client *client)
 {
-	struct k2hft_ping bye = {.token = client->options.flags & K2HFT_CLIENT_RING_ENDS ? client->positions.acked : 0};
+	bool ends = client->options.flags & K2HFT_CLIENT_RING_ENDS && !k2i_client_name_old(client);
+	struct k2hft_ping bye = {.token = ends ? client->positions.acked : 0};
 	uint8_t bytes[K2I_CLIENT_SHORT_ROOM];
 	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes));
 

@@ -51,8 +51,8 @@ static void ring_look(struct k2hft_client *client)
 	bool known;
 
 	client->resume.opened_at = k2i_ring_opened_at(client->ring, &known);
-	memcpy(client->resume.ring_uuid, stats.uuid, sizeof(client->resume.ring_uuid));
 	client->resume.epoch = stats.epoch;
+	k2i_ring_name(client->ring, &client->resume.name);
 	client->positions.acked = client->positions.released = client->positions.announced = stats.acked;
 	if (k2i_ring_damage(client->ring, &client->data.repaired_from, &client->data.repaired_to))
 		k2i_log(K2HFT_LOG_ERROR,

@@ -221,6 +221,7 @@ static void receive_once(struct k2hft_client *client, uint64_t now_ns)
 	client->input.count += (size_t)count;
 	frames_take(client, now_ns);
 	ring_release(client, now_ns);
+	k2i_client_name_next(client);
 	client->life.expected_ns = k2i_client_answer_outstanding(client) ? now_ns : 0;
 }
 

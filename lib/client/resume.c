@@ -14,13 +14,16 @@ int k2i_client_hello_send(struct k2hft_client *client)
 {
 	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
 				    .version_max = K2HFT_FRAME_VERSION,
-				    .epoch = client->resume.epoch,
 				    .acked = client->positions.acked,
 				    .frame_bytes_max = client->options.frame_bytes_max,
 				    .level = (uint8_t)client->options.level};
 	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
 
-	memcpy(hello.ring_uuid, client->resume.ring_uuid, sizeof(hello.ring_uuid));
+	k2i_ring_name(client->ring, &client->resume.name);
+	memcpy(hello.ring_uuid, client->resume.name.uuid, sizeof(hello.ring_uuid));
+	hello.epoch = client->resume.name.epoch;
+	hello.flags = (client->resume.name.begins ? K2HFT_HELLO_BEGINS : 0) |
+		      (k2i_client_name_old(client) ? K2HFT_HELLO_COPY : 0);
 	memcpy(hello.receiver_uuid, client->resume.receiver_uuid, sizeof(hello.receiver_uuid));
 	memcpy(hello.host, client->host_name, sizeof(hello.host));
 	(void)snprintf(hello.software, sizeof(hello.software), "k2hft %s", k2hft_version_string());
@@ -45,7 +48,7 @@ static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome 
 		" were acknowledged; it begins at %" PRIu64
 		": what came after the acknowledgement can be there twice, or be missing there",
 		client->peer, k2i_uuid_text(welcome->receiver_uuid, receiver),
-		k2i_uuid_text(client->resume.ring_uuid, ring), client->positions.acked, welcome->position);
+		k2i_uuid_text(client->resume.name.uuid, ring), client->positions.acked, welcome->position);
 }
 
 static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
@@ -56,6 +59,14 @@ static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_w
 			  "the receiver chose version %u with features %" PRIu32 ", which was not offered",
 			  (unsigned)welcome->version, welcome->features);
 	return false;
+}
+
+void k2i_client_name_next(struct k2hft_client *client)
+{
+	if (!k2i_client_name_old(client) || client->positions.acked < client->resume.name.end)
+		return;
+	k2i_client_bye(client);
+	client->resume.name.end = UINT64_MAX;
 }
 
 /* Where chunks end around a position that need not be such a place itself. */
@@ -165,22 +176,31 @@ static const char perhaps_twice[] = "what was not acknowledged is sent, and part
 static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now_ns)
 {
 	char before[K2I_UUID_TEXT_BYTES], after[K2I_UUID_TEXT_BYTES];
-	struct k2hft_ring_stats stats;
-	int error = k2i_ring_rename(client->ring);
+	int error = 0;
 
+	if (k2i_client_name_old(client))
+		k2i_ring_name_drop(client->ring);
+	else
+		error = k2i_ring_rename(client->ring);
 	if (error < 0)
 		return error;
-	stats = k2i_ring_stats(client->ring);
-	(void)k2i_uuid_text(client->resume.ring_uuid, before);
-	memcpy(client->resume.ring_uuid, stats.uuid, sizeof(client->resume.ring_uuid));
+	(void)k2i_uuid_text(client->resume.name.uuid, before);
+	k2i_ring_name(client->ring, &client->resume.name);
 	memset(client->resume.receiver_uuid, 0, sizeof(client->resume.receiver_uuid));
 	client->resume.ledger_lost_logged = true; /* this says more */
 	k2i_log_limited(
 		&client->resume.copy_limit, now_ns, K2HFT_LOG_ERROR,
-		"client: %s has had more of ring %s: its file is an older copy, or another process sends a copy. "
+		"client: %s has other chunks of ring %s: its file is an older copy, or another process sends a copy. "
 		"It is ring %s from now on; %s",
-		client->peer, before, k2i_uuid_text(client->resume.ring_uuid, after), sent);
+		client->peer, before, k2i_uuid_text(client->resume.name.uuid, after), sent);
 	return 0;
+}
+
+void k2i_client_name_drop(struct k2hft_client *client, uint64_t now_ns)
+{
+	k2i_ring_name_drop(client->ring);
+	k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns,
+			      "chunks of the copied ring are damaged: the others are sent under another uuid");
 }
 
 void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns)
@@ -236,26 +256,44 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 			(unsigned)welcome->level, (unsigned)client->options.level);
 }
 
-void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+/* The end of what a receiver can have of this ring, if it has the same chunks. */
+static uint64_t sendable_end(const struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t tail)
 {
-	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 	uint64_t sent = client->resume.opened_at > client->positions.sent_max ? client->resume.opened_at
 									      : client->positions.sent_max;
 
+	/* It can have more of the original than this copy holds. */
+	if (k2i_client_name_old(client))
+		return UINT64_MAX;
+	/* A copy sent nothing that this ring has not as well. */
+	return welcome->flags & K2HFT_WELCOME_COPIED || sent > tail ? tail : sent;
+}
+
+void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	uint64_t end = client->resume.name.end, position = welcome->position < end ? welcome->position : end;
+
 	if (!welcome_acceptable(client, welcome, now_ns))
 		return;
-	if (welcome->position > sent || welcome->position > stats.tail) {
+	if (welcome->position > sendable_end(client, welcome, stats.tail)) {
 		older_copy(client, welcome->position, stats.head, now_ns);
 		return;
 	}
 	if (welcome->position < client->positions.acked ||
-	    (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->positions.acked > 0))
+	    (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->positions.acked > 0 && !client->resume.name.begins))
 		ledger_lost(client, welcome);
-	if (ring_place(client, welcome->position, stats.head) < 0) {
-		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,
-				  "the receiver's position %" PRIu64 " is not between two chunks of the ring",
-				  welcome->position);
+	if (ring_place(client, position, stats.head) < 0) {
+		k2i_client_refuse(client, K2HFT_ERROR_POSITION,
+				  name_anew(client, perhaps_twice, now_ns) ? K2I_CLIENT_RETRY_LATE
+									   : K2I_CLIENT_RETRY_SOON,
+				  now_ns,
+				  "the receiver's position %" PRIu64
+				  " is not between two chunks of the ring, which gets another name",
+				  position);
 		return;
 	}
-	connected(client, welcome, now_ns);
+	k2i_client_name_next(client);
+	if (client->transport.descriptor >= 0)
+		connected(client, welcome, now_ns);
 }

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "net/tls/tls.h"
 #include "net/transport.h"
+#include "ring/ring.h"
 
 /*
  * State that the files of the client share. All of it belongs to the thread that is in process (where the client has
@@ -117,9 +118,10 @@ struct k2i_client_tls {                   /* tls.c */
 };
 
 struct k2i_client_resume { /* resume.c */
-	uint8_t ring_uuid[16], receiver_uuid[16];
-	uint64_t epoch;
-	uint64_t opened_at; /* end of the positions that another process can have sent */
+	uint8_t receiver_uuid[16];
+	struct k2i_ring_name name; /* of what this connection sends */
+	uint64_t epoch;            /* of the opening */
+	uint64_t opened_at;        /* end of the positions that another process can have sent */
 	bool ledger_lost_logged;
 	struct k2i_log_limit connected_limit, resent_limit, copy_limit;
 };
@@ -247,6 +249,16 @@ int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 /* resume.c: WELCOME */
 int k2i_client_hello_send(struct k2hft_client *client);
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns);
+/* Whether the connection sends chunks under the name that they had before their ring was copied, as the original may. */
+static inline bool k2i_client_name_old(const struct k2hft_client *client)
+{
+	return client->resume.name.end < UINT64_MAX;
+}
+
+/* If all such chunks are acknowledged, ends the connection, and the next one begins with those behind them. */
+void k2i_client_name_next(struct k2hft_client *client);
+/* Ends the connection, since chunks have become a hole: the original can have them, so the rest goes by another name. */
+void k2i_client_name_drop(struct k2hft_client *client, uint64_t now_ns);
 /* The receiver does not take this ring, since it has had a newer epoch of it. */
 void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns);
 

@@ -21,7 +21,8 @@ static bool hello_valid(const void *message)
 	const struct k2hft_hello *hello = message;
 
 	return hello->version_min >= 1 && hello->version_max >= hello->version_min && level_valid(hello->level) &&
-	       !k2i_uuid_zero(hello->ring_uuid) && hello->acked % 8 == 0 && hello->frame_bytes_max >= 1 &&
+	       !(hello->flags & ~(K2HFT_HELLO_BEGINS | K2HFT_HELLO_COPY)) && !k2i_uuid_zero(hello->ring_uuid) &&
+	       hello->acked % 8 == 0 && hello->frame_bytes_max >= 1 &&
 	       hello->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_text_plain(hello->host) &&
 	       k2i_text_plain(hello->software);
 }
@@ -36,7 +37,8 @@ static const struct k2i_message hello_kind = {
 			K2I_NUMBER(k2hft_hello, features_required),
 			K2I_NUMBER(k2hft_hello, features_optional),
 			K2I_NUMBER(k2hft_hello, level),
-			K2I_ZEROS(3),
+			K2I_NUMBER(k2hft_hello, flags),
+			K2I_ZEROS(2),
 			K2I_BYTES(k2hft_hello, ring_uuid),
 			K2I_BYTES(k2hft_hello, receiver_uuid),
 			K2I_NUMBER(k2hft_hello, epoch),
@@ -56,7 +58,8 @@ static bool welcome_valid(const void *message)
 {
 	const struct k2hft_welcome *welcome = message;
 
-	return welcome->version >= 1 && level_valid(welcome->level) && !(welcome->flags & ~K2HFT_WELCOME_KNOWN) &&
+	return welcome->version >= 1 && level_valid(welcome->level) &&
+	       !(welcome->flags & ~(K2HFT_WELCOME_KNOWN | K2HFT_WELCOME_COPIED)) &&
 	       !k2i_uuid_zero(welcome->receiver_uuid) && welcome->position % 8 == 0 &&
 	       welcome->window_end >= welcome->position && welcome->frame_bytes_max >= K2HFT_FRAME_BODY_BYTES_MIN &&
 	       welcome->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_text_plain(welcome->software);

@@ -21,11 +21,12 @@ bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
 	if (consumer.owner == 0)
 		return false;
 	/*
-	 * Its pid tells more than the lock, which a child can have inherited; but not from elsewhere, nor this process's own,
-	 * which can have been another program when it was the consumer.
+	 * Its pid tells more than the lock, which a child can have inherited; but not from elsewhere, nor of a file that is
+	 * elsewhere, nor this process's own, which can have been another program when it was the consumer.
 	 */
-	if (k2i_process_self(&self) == 0 && k2i_boot_id(boot_id) == 0 && consumer.namespace == self.namespace &&
-	    consumer.owner != self.owner && memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
+	if (!k2i_ring_elsewhere(descriptor, header) && k2i_process_self(&self) == 0 && k2i_boot_id(boot_id) == 0 &&
+	    consumer.namespace == self.namespace && consumer.owner != self.owner &&
+	    memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
 		return k2i_process_alive(&self, &consumer);
 	return k2i_ring_locked(descriptor, K2I_LOCK_CONSUMER);
 }

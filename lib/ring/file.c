@@ -313,6 +313,7 @@ static int existing_take(int descriptor, const char *path, bool by_link, bool fr
 		known = holes_fill(descriptor, &file);
 	if (known)
 		return known;
+	found->elsewhere = k2i_ring_elsewhere(descriptor, &header);
 	found->capacity = header.capacity;
 	found->seed = header.seed;
 	/* Again: the consumer before may have been at work until its place was taken. */

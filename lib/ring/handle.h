@@ -122,6 +122,8 @@ uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, u
 
 /* repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
 void k2i_free_room_clear(struct k2hft_ring *ring);
+/* The end of the last chunk in front of which no entry is missing, nor a claim that never becomes a chunk. */
+uint64_t k2i_ring_sound_end(const struct k2hft_ring *ring);
 /* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
 void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
 /* wake.c: open takes what is needed, before there is a file; watch is for when there is one. 0 or -errno. */

@@ -75,6 +75,10 @@ struct k2i_ring_header {
 	uint8_t knock; /* written through the descriptor to wake the consumer, see wake.c */
 	uint8_t spare[3];
 	uint8_t boot_id[16];
+	_Atomic uint64_t place; /* of the file, as k2i_ring_place; 0: not known */
+	/* Chunks that end at before_end or below are named by these; see name.c. */
+	_Atomic uint64_t before_uuid[2], before_epoch, before_end;
+	_Atomic uint64_t begins; /* nothing below has the name of now */
 
 	/* The table of streams; changed under its lock. */
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t streams_used; /* no stream from here on was ever declared */
@@ -141,6 +145,7 @@ static_assert(offsetof(struct k2i_ring_header, space_sequence) == 5 * K2I_LINE_B
 static_assert(offsetof(struct k2i_ring_header, consumer) == 6 * K2I_LINE_BYTES, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, knock) == 6 * K2I_LINE_BYTES + 28, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, boot_id) == 6 * K2I_LINE_BYTES + 32, "layout 1");
+static_assert(offsetof(struct k2i_ring_header, place) == 6 * K2I_LINE_BYTES + 48, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, streams_used) == 7 * K2I_LINE_BYTES, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, counts) == 8 * K2I_LINE_BYTES, "layout 1");
 static_assert(K2I_RING_COUNT_COUNT <= K2I_RING_COUNT_ROOM, "room for every count");

@@ -24,10 +24,17 @@ int k2i_ring_memory_create(uint64_t capacity);
 int k2i_ring_temporary_create(const char *folder, uint64_t capacity);
 struct k2i_ring_found {
 	uint64_t capacity, seed;
+	bool elsewhere;     /* it is a copy, or was moved to another disk */
 	uint64_t cut_bytes; /* to so many somebody had cut it, which has its length again, with zeros; 0: to none */
 };
 /* Opens `path` or makes it, of `found->capacity`, with the consumer's place taken. `found`: the ring that is in it then. */
 int k2i_ring_file_open(const char *path, bool fresh, struct k2i_ring_found *found);
+/* place.c: a number that another place has not, be it of the same file system or of another machine; 0: not known. */
+uint64_t k2i_ring_place(int descriptor);
+/* Whether the header says another place than the file has. */
+bool k2i_ring_elsewhere(int descriptor, const struct k2i_ring_header *header);
+/* name.c: for a new consumer of such a ring, before it mends it: the name of what comes, and the place. 0 or -EIO */
+int k2i_ring_settle(struct k2hft_ring *ring);
 /* alive.c: whether the file's consumer is there, judged by what its header says. */
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);
 

@@ -87,7 +87,7 @@ static int file_get(const struct k2hft_ring_options *options, struct k2i_ring_fo
  * -EPROTO: the positions are impossible; they were checked in the file, but processes that are still attached can write
  * to it. Others as k2i_boot_id: then nothing was changed.
  */
-static int inherit(struct k2hft_ring *ring)
+static int inherit(struct k2hft_ring *ring, bool elsewhere)
 {
 	struct k2i_ring_header *header = ring->header;
 	/* relaxed: whoever wrote it is dead, or has closed the ring; the file's lock lies between. */
@@ -102,7 +102,8 @@ static int inherit(struct k2hft_ring *ring)
 
 	if (error)
 		return error;
-	rebooted = memcmp(boot_id, header->boot_id, sizeof(boot_id)) != 0;
+	/* Processes that a copy names have the original. */
+	rebooted = elsewhere || memcmp(boot_id, header->boot_id, sizeof(boot_id)) != 0;
 	ring->head = atomic_load_explicit(&header->head, memory_order_relaxed);
 	ring->acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
 	if (ring->head < ring->acked)
@@ -190,12 +191,15 @@ static int consumer_start(struct k2hft_ring *ring, const struct k2i_ring_found *
 	if (!error)
 		error = k2i_wake_watch(ring);
 	if (!error)
-		error = inherit(ring);
+		error = inherit(ring, found->elsewhere);
 	if (error)
 		return error;
 	K2I_CRASH(ring_inherited);
 	if (found->cut_bytes)
 		k2i_cut_entry_clear(ring, found->cut_bytes);
+	error = found->elsewhere ? k2i_ring_settle(ring) : 0;
+	if (error)
+		return error;
 	(void)k2hft_ring_repair(ring);
 	consumer_begin(ring);
 	K2I_CRASH(ring_begun);

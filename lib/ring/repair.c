@@ -159,6 +159,23 @@ static void mend(struct k2hft_ring *ring, const struct walk *walk, enum place pl
 						memory_order_relaxed);
 }
 
+uint64_t k2i_ring_sound_end(const struct k2hft_ring *ring)
+{
+	struct walk walk = walk_begin(ring);
+	uint64_t end = ring->acked;
+
+	while (walk.position < k2i_tail_load(ring)) {
+		enum place place = examine(ring, &walk);
+
+		if (place != PLACE_CHUNK && place != PLACE_GAP)
+			break;
+		if (place == PLACE_CHUNK)
+			end = walk.end;
+		walk.position = walk.end;
+	}
+	return end;
+}
+
 int k2hft_ring_validate(const struct k2hft_ring *ring)
 {
 	struct walk walk = walk_begin(ring);

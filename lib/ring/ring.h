@@ -77,6 +77,19 @@ uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *introduced);
 /* A receiver has heard of the ring. */
 void k2i_ring_introduced(struct k2hft_ring *ring);
 
+/*
+ * The name that the next chunks have which are not acknowledged, up to position `end`. `begins`: none before them had
+ * it. `epoch` goes with it.
+ */
+struct k2i_ring_name {
+	uint8_t uuid[16];
+	uint64_t epoch, end;
+	bool begins;
+};
+void k2i_ring_name(const struct k2hft_ring *ring, struct k2i_ring_name *name);
+/* They have the name of those that follow instead. */
+void k2i_ring_name_drop(struct k2hft_ring *ring);
+
 /* Gives another uuid to a ring that is a copy: its positions name other chunks than the original's. 0 or -EIO */
 int k2i_ring_rename(struct k2hft_ring *ring);
 

@@ -132,7 +132,7 @@ static void unknown_report(struct k2i_rings *rings, const struct k2i_ring_greeti
 {
 	char uuid[K2I_UUID_TEXT_BYTES];
 
-	if (!greeting->acked)
+	if (!greeting->acked || greeting->begins)
 		return;
 	k2i_count(&rings->counters->ledger_lost, 1);
 	k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
@@ -172,8 +172,9 @@ static void row_attach(struct k2i_rings *rings, const struct k2i_ledger_ring *le
 
 	row->position = known ? row_resume(rings, ledger, greeting) : greeting->acked;
 	row->number = ledger->number;
-	row->epoch = greeting->epoch;
+	row->epoch = greeting->epoch > ledger->epoch ? greeting->epoch : ledger->epoch;
 	place->known |= known;
+	place->copied |= (ledger->flags & K2I_LEDGER_COPY) != 0;
 	if (place->number < row->number)
 		place->number = row->number;
 	/* In doubt it goes on at what is on the disk, or was acknowledged. */
@@ -192,7 +193,7 @@ static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const s
 		(void)k2i_ledger_find(rings->ledger, greeting->uuid, i, &ledger[i]);
 		epoch = ledger[i].epoch > epoch ? ledger[i].epoch : epoch;
 	}
-	if (greeting->epoch < epoch)
+	if (greeting->epoch < epoch && !greeting->copy)
 		return -ESTALE;
 	memset(place, 0, sizeof(*place));
 	for (i = 0; i < rings->sink_count; i++)
@@ -202,7 +203,7 @@ static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const s
 	if (!place->known)
 		unknown_report(rings, greeting);
 	place->position = k2i_commit_position(ring->rows, rings->sink_count);
-	ring->epoch = greeting->epoch;
+	ring->epoch = greeting->epoch > epoch ? greeting->epoch : epoch;
 	return 0;
 }
 

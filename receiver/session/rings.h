@@ -40,6 +40,8 @@ struct k2i_ring_greeting { /* the contents of a HELLO */
 	uint8_t uuid[16];
 	uint64_t epoch, acked;
 	bool acked_here; /* it was this receiver that acknowledged */
+	bool begins;     /* nothing was, under this uuid */
+	bool copy;       /* the sender has a copy of the ring, and sends chunks that the original has, too */
 };
 
 struct k2i_ring_place {
@@ -47,11 +49,12 @@ struct k2i_ring_place {
 	uint64_t position;                 /* where the sender goes on: the least of them */
 	uint64_t number;                   /* the last commit that the ledger has */
 	bool known;                        /* to the ledger */
+	bool copied;                       /* the last of it came from a copy */
 	bool deferred; /* some of what is before it was for a sender that waits for the disk, and may not be there yet */
 };
 
 /*
- * Makes `owner` the owner of a ring. -ESTALE the epoch is older than one that was seen; -ENOMEM. Each success wants one
+ * Makes `owner` the owner of a ring. -ESTALE the epoch, if not a copy's, is older than one that was seen; -ENOMEM. Each success wants one
  * k2i_ring_detach.
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,

@@ -103,7 +103,7 @@ static void welcome(struct k2i_session *session)
 		.version = K2HFT_FRAME_VERSION,
 		.position = session->committed,
 		.level = session->level,
-		.flags = greeting->known ? K2HFT_WELCOME_KNOWN : 0,
+		.flags = (greeting->known ? K2HFT_WELCOME_KNOWN : 0) | (greeting->copied ? K2HFT_WELCOME_COPIED : 0),
 		.frame_bytes_max = frame_bytes_grant(session, greeting->frame_bytes_max),
 		.software = SOFTWARE,
 	};
@@ -176,6 +176,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
 	greeting.epoch = hello.epoch;
 	greeting.acked = hello.acked;
+	greeting.begins = hello.flags & K2HFT_HELLO_BEGINS;
+	greeting.copy = session->greeting.copy = hello.flags & K2HFT_HELLO_COPY;
 	greeting.acked_here = memcmp(hello.receiver_uuid, session->shared->receiver_uuid, 16) == 0;
 	k2i_session_wait_begin(session->shared);
 	error = k2i_ring_attach(session->shared->rings, &greeting, session->owner, &session->ring, &place);
@@ -192,6 +194,7 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	memcpy(session->commit.taken, place.positions, sizeof(place.positions));
 	memcpy(session->commit.stored, place.positions, sizeof(place.positions));
 	session->greeting.known = place.known;
+	session->greeting.copied = place.copied;
 	session->greeting.number = place.number;
 	session->greeting.deferred = place.deferred && session->shared->syncer;
 	session->greeting.frame_bytes_max = hello.frame_bytes_max;

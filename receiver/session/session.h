@@ -73,7 +73,8 @@ enum k2i_session_state {
 
 struct k2i_session_greeting {
 	bool known;
-	bool deferred;            /* as in k2i_ring_place */
+	bool deferred, copied;    /* as in k2i_ring_place */
+	bool copy;                /* as in k2i_ring_greeting */
 	uint32_t frame_bytes_max; /* as the peer wants it */
 	uint64_t number;          /* the commit that has to be on the disk before, if it is known */
 	uint64_t rounds_failed;   /* the syncer's, before the position was looked up */

@@ -21,7 +21,7 @@ static bool sync_failed(const struct k2i_session *session)
 uint32_t k2i_session_commit_flags(const struct k2i_session *session)
 {
 	return (k2i_session_deferred(session) ? K2I_LEDGER_DEFERRED : 0) |
-	       (sync_failed(session) ? K2I_LEDGER_UNCERTAIN : 0);
+	       (sync_failed(session) ? K2I_LEDGER_UNCERTAIN : 0) | (session->greeting.copy ? K2I_LEDGER_COPY : 0);
 }
 
 void k2i_session_committed(struct k2i_session *session)

@@ -20,7 +20,10 @@ void k2i_session_committed(struct k2i_session *session);
 void k2i_session_sync_want(struct k2i_session *session);
 /* k2i_session_synced of an open one. */
 bool k2i_session_sync_end(struct k2i_session *session);
-/* The flags of a commit: that it waits for the disk, and whether one before may have failed to get there. */
+/*
+ * The flags of a commit: that it waits for the disk, whether one before may have failed to get there, and whether it is a
+ * copy's.
+ */
 uint32_t k2i_session_commit_flags(const struct k2i_session *session);
 
 #endif

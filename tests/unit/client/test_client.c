@@ -139,17 +139,24 @@ static void a_copy_that_is_sent_by_another_one_too_gets_another_name(void **stat
 	a_ring_of_which_the_receiver_has_more_gets_another_name(f, f->end);
 }
 
-static void welcome_inside_a_chunk_is_refused(void **state)
+static void welcome_inside_a_chunk_gives_the_ring_another_name(void **state)
 {
 	struct k2hft_welcome welcome = welcome_make(8, PEER_WINDOW);
+	struct k2hft_hello before, hello;
 	struct fixture *f = *state;
 
 	client_open(f);
 	push(f, "kept\n");
 	(void)peer_connect_data(f, 0);
 	peer_close(f);
-	(void)welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
-	assert_null(strstr(f->log, "older copy"));
+	before = welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
+	assert_non_null(strstr(f->log, "has other chunks of ring"));
+	peer_accept(f);
+	hello = peer_hello(f);
+	assert_memory_not_equal(hello.ring_uuid, before.ring_uuid, sizeof(hello.ring_uuid));
+	welcome = welcome_make(0, PEER_WINDOW);
+	peer_welcome(f, &welcome);
+	assert_int_equal(peer_data(f).frame.position, 0);
 }
 
 static void another_protocol_is_told_so(void **state)
@@ -601,7 +608,7 @@ int main(void)
 		CASE(welcome_of_another_version_is_refused),
 		CASE(a_copy_that_was_not_sent_yet_gets_another_name),
 		CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name),
-		CASE(welcome_inside_a_chunk_is_refused),
+		CASE(welcome_inside_a_chunk_gives_the_ring_another_name),
 		CASE(another_protocol_is_told_so),
 		CASE(no_welcome_in_time_is_the_end),
 		CASE(refused_connections_are_tried_again),

@@ -84,6 +84,14 @@ static int make_hello(uint8_t *bytes)
 	return k2hft_hello_encode(&sample_hello, bytes, ROOM);
 }
 
+static int make_hello_copy(uint8_t *bytes)
+{
+	struct k2hft_hello hello = sample_hello;
+
+	hello.flags = K2HFT_HELLO_BEGINS | K2HFT_HELLO_COPY;
+	return k2hft_hello_encode(&hello, bytes, ROOM);
+}
+
 static int make_welcome(uint8_t *bytes)
 {
 	return k2hft_welcome_encode(&sample_welcome, bytes, ROOM);
@@ -177,7 +185,7 @@ static const struct golden {
 } goldens[] = {
 	{"hello", make_hello}, {"welcome", make_welcome}, {"stream", make_stream},     {"data", make_data},
 	{"ack", make_ack},     {"ping", make_ping},       {"pong", make_pong},         {"discard", make_discard},
-	{"bye", make_bye},     {"error", make_error},     {"data-lz4", make_data_lz4},
+	{"bye", make_bye},     {"error", make_error},     {"data-lz4", make_data_lz4}, {"hello-copy", make_hello_copy},
 };
 #define GOLDEN_COUNT (sizeof(goldens) / sizeof(goldens[0]))
 

@@ -132,7 +132,7 @@ static void welcome_is_checked(void **state)
 	welcome.level = 0;
 	assert_int_equal(welcome_encode(welcome), -EINVAL);
 	welcome = welcome_sample();
-	welcome.flags = 2;
+	welcome.flags = 4;
 	assert_int_equal(welcome_encode(welcome), -EINVAL);
 	welcome = welcome_sample();
 	welcome.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MIN - 1;
@@ -328,7 +328,7 @@ static void reserved_bytes_are_zero(void **state)
 	static const struct {
 		uint8_t type;
 		size_t at;
-	} places[] = {{K2HFT_FRAME_HELLO, 13},   {K2HFT_FRAME_HELLO, 15},  {K2HFT_FRAME_HELLO, 68},
+	} places[] = {{K2HFT_FRAME_HELLO, 14},   {K2HFT_FRAME_HELLO, 15},  {K2HFT_FRAME_HELLO, 68},
 		      {K2HFT_FRAME_WELCOME, 44}, {K2HFT_FRAME_ACK, 18},    {K2HFT_FRAME_ACK, 23},
 		      {K2HFT_FRAME_DISCARD, 25}, {K2HFT_FRAME_DISCARD, 31}};
 
@@ -348,17 +348,18 @@ static void every_field_is_checked(void **state)
 	static const struct {
 		uint8_t type, at, value;
 	} bytes_bad[] = {
-		{K2HFT_FRAME_HELLO, 0, 0},      {K2HFT_FRAME_HELLO, 2, 0},     {K2HFT_FRAME_HELLO, 12, 0},
-		{K2HFT_FRAME_HELLO, 12, 4},     {K2HFT_FRAME_HELLO, 31, 0},    {K2HFT_FRAME_HELLO, 56, 65},
-		{K2HFT_FRAME_HELLO, 66, 0},     {K2HFT_FRAME_HELLO, 67, 1},    {K2HFT_FRAME_HELLO, 74, '\n'},
-		{K2HFT_FRAME_HELLO, 77, '\n'},  {K2HFT_FRAME_WELCOME, 0, 0},   {K2HFT_FRAME_WELCOME, 2, 0},
-		{K2HFT_FRAME_WELCOME, 3, 2},    {K2HFT_FRAME_WELCOME, 8, 0},   {K2HFT_FRAME_WELCOME, 24, 65},
-		{K2HFT_FRAME_WELCOME, 34, 0},   {K2HFT_FRAME_WELCOME, 42, 31}, {K2HFT_FRAME_WELCOME, 43, 1},
-		{K2HFT_FRAME_WELCOME, 50, 127}, {K2HFT_FRAME_STREAM, 4, 2},    {K2HFT_FRAME_STREAM, 10, '/'},
-		{K2HFT_FRAME_STREAM, 15, 31},   {K2HFT_FRAME_ACK, 0, 65},      {K2HFT_FRAME_ACK, 8, 56},
-		{K2HFT_FRAME_ACK, 16, 0},       {K2HFT_FRAME_ACK, 16, 4},      {K2HFT_FRAME_ACK, 17, 4},
-		{K2HFT_FRAME_DISCARD, 0, 65},   {K2HFT_FRAME_DISCARD, 8, 129}, {K2HFT_FRAME_DISCARD, 8, 64},
-		{K2HFT_FRAME_DISCARD, 24, 0},   {K2HFT_FRAME_DISCARD, 24, 4},  {K2HFT_FRAME_ERROR, 0, 0},
+		{K2HFT_FRAME_HELLO, 0, 0},     {K2HFT_FRAME_HELLO, 2, 0},      {K2HFT_FRAME_HELLO, 12, 0},
+		{K2HFT_FRAME_HELLO, 12, 4},    {K2HFT_FRAME_HELLO, 13, 4},     {K2HFT_FRAME_HELLO, 31, 0},
+		{K2HFT_FRAME_HELLO, 56, 65},   {K2HFT_FRAME_HELLO, 66, 0},     {K2HFT_FRAME_HELLO, 67, 1},
+		{K2HFT_FRAME_HELLO, 74, '\n'}, {K2HFT_FRAME_HELLO, 77, '\n'},  {K2HFT_FRAME_WELCOME, 0, 0},
+		{K2HFT_FRAME_WELCOME, 2, 0},   {K2HFT_FRAME_WELCOME, 3, 4},    {K2HFT_FRAME_WELCOME, 8, 0},
+		{K2HFT_FRAME_WELCOME, 24, 65}, {K2HFT_FRAME_WELCOME, 34, 0},   {K2HFT_FRAME_WELCOME, 42, 31},
+		{K2HFT_FRAME_WELCOME, 43, 1},  {K2HFT_FRAME_WELCOME, 50, 127}, {K2HFT_FRAME_STREAM, 4, 2},
+		{K2HFT_FRAME_STREAM, 10, '/'}, {K2HFT_FRAME_STREAM, 15, 31},   {K2HFT_FRAME_ACK, 0, 65},
+		{K2HFT_FRAME_ACK, 8, 56},      {K2HFT_FRAME_ACK, 16, 0},       {K2HFT_FRAME_ACK, 16, 4},
+		{K2HFT_FRAME_ACK, 17, 4},      {K2HFT_FRAME_DISCARD, 0, 65},   {K2HFT_FRAME_DISCARD, 8, 129},
+		{K2HFT_FRAME_DISCARD, 8, 64},  {K2HFT_FRAME_DISCARD, 24, 0},   {K2HFT_FRAME_DISCARD, 24, 4},
+		{K2HFT_FRAME_ERROR, 0, 0},
 	};
 
 	(void)state;
