@@ -9,7 +9,7 @@
 
 #define LINES 4u
 
-/* Two addresses can share a limit: a table that grew with the addresses could be filled by whoever connects. */
+/* Two addresses can share a limit: a table that grew with the addresses could be filled by anybody. */
 struct k2i_log_limit *k2i_peer_log_limit(struct k2i_peer_log *log, const char *peer, const char *text, uint32_t burst)
 {
 	const char *port = strrchr(peer, ':');

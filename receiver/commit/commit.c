@@ -128,7 +128,7 @@ static int quarantine_put(const struct k2i_destination *destination, struct k2i_
 			continue;
 		error = k2i_quarantine_put(destination->quarantine, uuid, group, target);
 		if (error) {
-			target->held = error;
+			target->stall_error = error;
 			group->failed = QUARANTINE;
 		}
 	}

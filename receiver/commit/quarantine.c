@@ -33,7 +33,7 @@ struct k2i_quarantine {
 	struct k2i_log_limit limit, full_limit;
 	/*
 	 * The descriptor that is synced: open before anything is written there, since one that is opened later misses
-	 * errors that others were told of.
+	 * errors that others have got.
 	 */
 	int kept;       /* -1: it is not there, or can't be read */
 	int refused;    /* the error of a disk that was there before; 0: none */
@@ -344,7 +344,7 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 		if (error)
 			room_give(quarantine, missing_cost(directory, ring_uuid, group, target));
 	}
-	/* Behind the writing: whoever syncs from here on has it. */
+	/* Behind the writing: each sync from here on has it. */
 	atomic_store(&quarantine->dirty, true);
 	(void)close(directory);
 	return error;
@@ -367,13 +367,13 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	error = quarantine->refused;
 	quarantine->refused = 0;
 	directory = directory_kept(quarantine);
-	/* Without a descriptor to be had who has something for the quarantine waits, too. */
+	/* Without a descriptor to be had nothing can be put there either: that waits, too. */
 	if (!error && directory < 0 && quarantine->kept >= 0)
 		error = syncfs(quarantine->kept) < 0 ? -errno : 0;
 	else if (!error && directory < 0 && directory != -ENOENT && directory != -ENOTDIR && directory != -EACCES)
 		error = directory;
 	(void)pthread_mutex_unlock(&quarantine->mutex);
-	/* Without the lock: it takes as long as the disk, and who has something for the quarantine has connections to serve. */
+	/* Without the lock: it takes as long as the disk, and a thread that puts something there has connections to serve. */
 	if (!error && directory >= 0)
 		error = syncfs(directory) < 0 ? -errno : 0;
 	else if (!error && directory == -EACCES) /* it may be written and not read */

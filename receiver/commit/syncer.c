@@ -25,7 +25,7 @@ struct k2i_syncer {
 	pthread_t thread;
 	bool started;
 	atomic_uint_fast64_t done, failed, rounds_failed;
-	pthread_cond_t wake, told;
+	pthread_cond_t wake, round_done;
 	pthread_mutex_t mutex; /* guards what follows */
 	bool wanted, stopping;
 	bool again; /* the ledger could not be written: a while later */
@@ -48,8 +48,8 @@ static int everything_sync(const struct k2i_destination *destination, uint64_t *
 }
 
 /*
- * After an error the kernel may have thrown the data away, and a second fdatasync(2) says that all is well. So who waits
- * is not acknowledged by a later success, but sends again.
+ * After an error the kernel may have thrown the data away, and a second fdatasync(2) says that all is well. So a sender that
+ * waits is not acknowledged by a later success, but sends again.
  */
 static void round_failed(struct k2i_syncer *syncer, int error)
 {
@@ -124,7 +124,7 @@ static void *syncer_run(void *argument)
 		atomic_fetch_add(&syncer->rounds_failed, refused);
 		syncer->again = error && !refused;
 		syncer->rounds_in_vain += error != 0;
-		(void)pthread_cond_broadcast(&syncer->told);
+		(void)pthread_cond_broadcast(&syncer->round_done);
 		if (syncer->tell)
 			syncer->tell(syncer->tell_argument);
 	}
@@ -143,7 +143,7 @@ int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interva
 	made->interval_ms = interval_ms;
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	k2i_condition_init(&made->wake);
-	(void)pthread_cond_init(&made->told, NULL);
+	(void)pthread_cond_init(&made->round_done, NULL);
 	error = k2i_thread_start(&made->thread, syncer_run, made);
 	made->started = !error;
 	if (error)
@@ -164,7 +164,7 @@ void k2i_syncer_stop(struct k2i_syncer *syncer)
 	if (syncer->started)
 		(void)pthread_join(syncer->thread, NULL);
 	(void)pthread_cond_destroy(&syncer->wake);
-	(void)pthread_cond_destroy(&syncer->told);
+	(void)pthread_cond_destroy(&syncer->round_done);
 	(void)pthread_mutex_destroy(&syncer->mutex);
 	free(syncer);
 }
@@ -211,7 +211,7 @@ int k2i_syncer_wait(struct k2i_syncer *syncer, uint64_t number)
 		syncer->wanted = true;
 		(void)pthread_cond_signal(&syncer->wake);
 		if (!syncer->again)
-			(void)pthread_cond_wait(&syncer->told, &syncer->mutex);
+			(void)pthread_cond_wait(&syncer->round_done, &syncer->mutex);
 		if (syncer->again || syncer->rounds_in_vain != rounds_in_vain)
 			error = -EIO;
 	}

@@ -9,7 +9,7 @@
 /*
  * Group commit: one thread brings to the disk what all loops have committed, and tells them how far that is. While it
  * waits for the disk the loops go on, and what they commit meanwhile is the next group. So one fdatasync(2) of each file
- * that was written, and one of the ledger, serve everybody who waits, and nobody else does.
+ * that was written, and one of the ledger, serve all senders that wait, and no other sender waits.
  *
  * The kernel can write the ledger's pages before those of the data. That takes nothing from anybody: of a ledger that was
  * not closed before its machine went down the last checkpoint counts, which is written when the data are on the disk,

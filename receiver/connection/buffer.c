@@ -10,8 +10,8 @@
 /* A rest up to this size costs less to copy than a large buffer costs that waits for more. */
 #define REST_BYTES_MAX K2I_BUFFER_BYTES_MIN
 
-/* The share of the budget that a buffer takes. */
-static size_t share(size_t capacity)
+/* The bytes of the budget that a buffer takes. */
+static size_t capacity_share(size_t capacity)
 {
 	return capacity > K2I_BUFFER_BYTES_MIN ? capacity - K2I_BUFFER_BYTES_MIN : 0;
 }
@@ -30,7 +30,7 @@ static bool budget_take(struct k2i_buffer_budget *budget, size_t bytes, bool pro
 static void memory_free(struct k2i_buffer_pool *pool, uint8_t *bytes, size_t capacity)
 {
 	free(bytes);
-	atomic_fetch_sub(&pool->budget->taken, share(capacity));
+	atomic_fetch_sub(&pool->budget->taken, capacity_share(capacity));
 }
 
 /* Spares --------------------------------------------------------------------------------------------------------- */
@@ -46,11 +46,11 @@ static uint8_t *spare_take(struct k2i_buffer_pool *pool, bool proved)
 		return bytes;
 	}
 	pool->count_min = 0;
-	if (!budget_take(pool->budget, share(K2I_BUFFER_BYTES), proved))
+	if (!budget_take(pool->budget, capacity_share(K2I_BUFFER_BYTES), proved))
 		return NULL;
 	bytes = malloc(K2I_BUFFER_BYTES);
 	if (!bytes)
-		atomic_fetch_sub(&pool->budget->taken, share(K2I_BUFFER_BYTES));
+		atomic_fetch_sub(&pool->budget->taken, capacity_share(K2I_BUFFER_BYTES));
 	return bytes;
 }
 
@@ -152,7 +152,7 @@ int k2i_buffer_grow(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer, siz
 		capacity = K2I_BUFFER_BYTES_MIN;
 	if (capacity <= buffer->capacity)
 		return 0;
-	added = share(capacity) - share(buffer->capacity);
+	added = capacity_share(capacity) - capacity_share(buffer->capacity);
 	if (!budget_take(pool->budget, added, buffer->proved)) {
 		spares_free(pool, pool->count);
 		if (!budget_take(pool->budget, added, buffer->proved))
@@ -178,7 +178,7 @@ void k2i_buffer_fit(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer)
 	bytes = realloc(buffer->bytes, capacity);
 	if (!bytes)
 		return;
-	atomic_fetch_sub(&pool->budget->taken, share(buffer->capacity) - share(capacity));
+	atomic_fetch_sub(&pool->budget->taken, capacity_share(buffer->capacity) - capacity_share(capacity));
 	buffer->bytes = bytes;
 	buffer->capacity = capacity;
 }

@@ -335,7 +335,7 @@ static void input_discard(struct k2i_connection *connection)
 
 /* Admitting ------------------------------------------------------------------------------------------------------ */
 
-/* The peer is told no more than that; the receiver's own log says why. The connection can be gone afterwards. */
+/* The peer gets no other reason; the receiver's own log says why. The connection can be gone afterwards. */
 static void admission_refuse(struct k2i_connection *connection, enum k2i_verdict verdict, const char *reason)
 {
 	k2i_count(&connection->loop->service->counters->not_admitted, 1);
@@ -393,7 +393,7 @@ static void secure_refuse(struct k2i_connection *connection, const char *reason)
 	connection_settle(connection);
 }
 
-/* A sender without TLS is told so in words that it understands. */
+/* A sender without TLS gets an answer that it understands. */
 static void unencrypted_refuse(struct k2i_connection *connection)
 {
 	k2i_count(&connection->loop->service->counters->tls_refused, 1);

@@ -14,14 +14,14 @@ struct k2i_connection;
  * when it greets. Errors are logged.
  */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
-/* A sink that stores later tells how far it is. It can be gone afterwards. */
+/* A sink that stores later has reported. It can be gone afterwards. */
 void k2i_connection_stored(struct k2i_connection *connection, const struct k2i_sink_report *report);
 /* A sink that had no room has some. It can be gone afterwards. */
 void k2i_connection_ready(struct k2i_connection *connection);
 /* The syncer has done a round. It can be gone afterwards. */
 void k2i_connection_synced(struct k2i_connection *connection);
 /*
- * Once a second: keeps time limits, and tries held connections again. `late_ns`: the tick came so much later. It can be
+ * Once a second: keeps time limits, and tries stalled connections again. `late_ns`: the tick came so much later. It can be
  * gone afterwards.
  */
 void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);

@@ -36,7 +36,7 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	struct k2i_loop loop;
 	pthread_t thread;
 	bool started;
-	struct message *stop; /* made beforehand: without memory it could not be told to end */
+	struct message *stop; /* made beforehand: the end must not need memory */
 	atomic_bool synced;   /* since it was woken */
 	int wake;
 	struct event *woken, *tick;

@@ -12,7 +12,7 @@ static void gauge_set(atomic_uint_fast64_t *gauge, uint64_t value)
 }
 
 /* relaxed: each number is right by itself. */
-static uint64_t number(const atomic_uint_fast64_t *shown)
+static uint64_t shown_number(const atomic_uint_fast64_t *shown)
 {
 	return atomic_load_explicit(shown, memory_order_relaxed);
 }
@@ -65,12 +65,12 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 	if (atomic_load(&peer->greeted)) {
 		k2i_report_text(report, "host", peer->host);
 		k2i_report_uuid(report, "ring", peer->ring_uuid);
-		k2i_report_number(report, "position", number(&peer->committed));
-		k2i_report_number(report, "records", number(&peer->records));
-		k2i_report_number(report, "bytes", number(&peer->bytes));
-		k2i_report_number(report, "bytes_per_s", number(&peer->bytes_per_s));
-		k2i_report_number(report, "idle_s", seconds_since(number(&peer->record_ns), listing->now_ns));
-		k2i_report_number(report, "duplicate_chunks", number(&peer->duplicates));
+		k2i_report_number(report, "position", shown_number(&peer->committed));
+		k2i_report_number(report, "records", shown_number(&peer->records));
+		k2i_report_number(report, "bytes", shown_number(&peer->bytes));
+		k2i_report_number(report, "bytes_per_s", shown_number(&peer->bytes_per_s));
+		k2i_report_number(report, "idle_s", seconds_since(shown_number(&peer->record_ns), listing->now_ns));
+		k2i_report_number(report, "duplicate_chunks", shown_number(&peer->duplicates));
 		k2i_report_text(report, "level",
 				atomic_load(&peer->level) == K2HFT_LEVEL_SYNCED ? "synced" : "written");
 		k2i_report_text(report, "held", error ? k2i_text_error(error) : "");

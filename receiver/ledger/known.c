@@ -324,7 +324,7 @@ static void ring_doubt(void *argument, struct k2i_table_node *node)
 	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
 
 	(void)argument;
-	/* A ring that was told already is in the same doubt until its next commit, however often the disk fails. */
+	/* A ring whose doubt was reported is in the same doubt until its next commit, however often the disk fails. */
 	ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
 }
 

@@ -243,7 +243,7 @@ void k2i_ledger_files_unsynced(struct k2i_ledger *ledger,
 	k2i_table_each(&ledger->known.files, each_file_call, &call);
 }
 
-/* For who asks how many there are, without waiting for a rewrite. */
+/* The status reads it, and does not wait for a rewrite. */
 static void rings_counted(struct k2i_ledger *ledger)
 {
 	atomic_store_explicit(&ledger->ring_count, ledger->known.ring_count, memory_order_relaxed);

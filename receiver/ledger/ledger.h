@@ -104,8 +104,8 @@ size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger);
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink, struct k2i_ledger_ring *ring);
 
 /*
- * A file is going to be written; `length` is what it has now. Must precede the first byte, and again when somebody comes
- * who waits less than it says. 1: k2i_ledger_sync must precede it, too. Errors as pwrite(2).
+ * A file is going to be written; `length` is its length now. The call must precede the first byte, and comes again with a
+ * sender that waits less than the ledger says. 1: k2i_ledger_sync must precede it, too. Errors as pwrite(2).
  */
 int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file);
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
@@ -135,7 +135,7 @@ int k2i_ledger_sync(struct k2i_ledger *ledger);
  * power cut. Until its next commit.
  */
 void k2i_ledger_doubt(struct k2i_ledger *ledger);
-/* Whether nobody was told yet of what is uncertain of a row now: its sender can come again before the next commit. */
+/* Whether the uncertainty of a row is reported for the first time: its sender can come again before the next commit. */
 bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink);
 
 /*

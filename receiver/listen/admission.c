@@ -237,7 +237,7 @@ static enum k2i_verdict verdict_by_name(struct k2i_admission *admission, const s
 struct certificate_look {
 	struct k2i_admission *admission;
 	char *reason; /* K2I_ADMISSION_REASON_ROOM */
-	bool told;    /* the first name is in `reason` */
+	bool named;   /* the first name is in `reason` */
 };
 
 static bool certificate_name_look(void *argument, const char *name)
@@ -246,9 +246,9 @@ static bool certificate_name_look(void *argument, const char *name)
 
 	if (hosts_named(look->admission, name))
 		return true;
-	if (!look->told)
+	if (!look->named)
 		(void)snprintf(look->reason, K2I_ADMISSION_REASON_ROOM, "its certificate is for %s", name);
-	look->told = true;
+	look->named = true;
 	return false;
 }
 

@@ -34,17 +34,17 @@ void k2i_peer_remove(struct k2i_peers *peers, struct k2i_peer *peer)
 	(void)pthread_mutex_unlock(&peers->mutex);
 }
 
-static struct k2i_peer *newest(const struct k2i_peers *peers)
+static struct k2i_peer *peer_newest(const struct k2i_peers *peers)
 {
 	return K2I_LIST_ENTRY(peers->list.newest, struct k2i_peer, link);
 }
 
-static struct k2i_peer *before(const struct k2i_peer *peer)
+static struct k2i_peer *peer_before(const struct k2i_peer *peer)
 {
 	return K2I_LIST_ENTRY(peer->link.older, struct k2i_peer, link);
 }
 
-static void greeted(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session)
+static void peer_greet(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session)
 {
 	(void)pthread_mutex_lock(&peers->mutex);
 	(void)snprintf(peer->host, sizeof(peer->host), "%s", session->host);
@@ -54,7 +54,7 @@ static void greeted(struct k2i_peers *peers, struct k2i_peer *peer, const struct
 }
 
 /* relaxed, all numbers: each is right by itself. */
-static void show(atomic_uint_fast64_t *shown, uint64_t number)
+static void number_show(atomic_uint_fast64_t *shown, uint64_t number)
 {
 	atomic_store_explicit(shown, number, memory_order_relaxed);
 }
@@ -64,18 +64,18 @@ void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struc
 	if (!session->ring)
 		return;
 	if (!atomic_load_explicit(&peer->greeted, memory_order_relaxed))
-		greeted(peers, peer, session);
-	show(&peer->committed, session->committed);
-	show(&peer->records, session->commit.counts.records);
-	show(&peer->bytes, session->commit.counts.bytes);
-	show(&peer->duplicates, session->duplicate_count);
+		peer_greet(peers, peer, session);
+	number_show(&peer->committed, session->committed);
+	number_show(&peer->records, session->commit.counts.records);
+	number_show(&peer->bytes, session->commit.counts.bytes);
+	number_show(&peer->duplicates, session->duplicate_count);
 	atomic_store_explicit(&peer->level, session->level, memory_order_relaxed);
 	atomic_store_explicit(&peer->stall_error, stalled ? session->stall_error : 0, memory_order_relaxed);
 }
 
 void k2i_peer_wrote(struct k2i_peer *peer, uint64_t now_ns)
 {
-	show(&peer->record_ns, now_ns);
+	number_show(&peer->record_ns, now_ns);
 }
 
 void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns)
@@ -84,7 +84,7 @@ void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns)
 	double seconds = (double)(now_ns - peer->ticked_ns) / 1e9;
 
 	if (peer->ticked_ns && seconds > 0)
-		show(&peer->bytes_per_s, (uint64_t)((double)(bytes - peer->ticked_bytes) / seconds));
+		number_show(&peer->bytes_per_s, (uint64_t)((double)(bytes - peer->ticked_bytes) / seconds));
 	peer->ticked_ns = now_ns;
 	peer->ticked_bytes = bytes;
 }
@@ -105,7 +105,7 @@ bool k2i_peers_take_place(struct k2i_peers *peers, const char *address, const ui
 
 	/* In one step: several loops are asked at the same time. */
 	(void)pthread_mutex_lock(&peers->mutex);
-	for (peer = newest(peers); peer; peer = before(peer)) {
+	for (peer = peer_newest(peers); peer; peer = peer_before(peer)) {
 		if (peer->address == address)
 			own = peer;
 		count += peer->counted && peer != own && strncmp(peer->address, address, bytes) == 0 &&
@@ -125,7 +125,7 @@ void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct
 	struct k2i_peer *peer;
 
 	(void)pthread_mutex_lock(&peers->mutex);
-	for (peer = newest(peers); peer; peer = before(peer))
+	for (peer = peer_newest(peers); peer; peer = peer_before(peer))
 		each(argument, peer);
 	(void)pthread_mutex_unlock(&peers->mutex);
 }

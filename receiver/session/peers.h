@@ -13,7 +13,7 @@
 
 /*
  * The table of connections for the status. A connection is its loop's alone; its numbers are copied here now and then,
- * so that nobody who asks has to wait for a loop, which can stand still in a write.
+ * so that the status does not wait for a loop, which can stand still in a write.
  */
 struct k2i_session;
 

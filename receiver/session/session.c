@@ -58,7 +58,7 @@ static int commit_failed(struct k2i_session *session, int error)
  * Each frame's function gives 0, -EAGAIN stall, or -EPIPE the session has ended. Chunks of the frames before a broken
  * rule are good, and acknowledged.
  */
-static int refused(struct k2i_session *session, uint16_t code, const char *text)
+static int session_refuse(struct k2i_session *session, uint16_t code, const char *text)
 {
 	if (k2i_session_commit(session) == 0 && session->ack_due)
 		k2i_session_ack(session);
@@ -70,7 +70,7 @@ static int refused(struct k2i_session *session, uint16_t code, const char *text)
 static int rule_broken(struct k2i_session *session, uint16_t code, const char *text)
 {
 	k2i_session_count_refusal(session, code);
-	return refused(session, code, text);
+	return session_refuse(session, code, text);
 }
 
 static int greeting_check(struct k2i_session *session, const struct k2hft_hello *hello)
@@ -83,7 +83,7 @@ static int greeting_check(struct k2i_session *session, const struct k2hft_hello 
 	return 0;
 }
 
-/* Only a peer that invents positions gets there. Behind it no window could be told any more. */
+/* Only a peer that invents positions gets there. Behind it there is no room for a window. */
 static bool at_its_end(const struct k2i_session *session, uint64_t position)
 {
 	return position > UINT64_MAX - session->shared->window_bytes;
@@ -96,7 +96,7 @@ static uint32_t frame_bytes_grant(const struct k2i_session *session, uint32_t wa
 	return granted < K2HFT_FRAME_BODY_BYTES_MIN ? K2HFT_FRAME_BODY_BYTES_MIN : granted;
 }
 
-static void welcome(struct k2i_session *session)
+static void session_welcome(struct k2i_session *session)
 {
 	const struct k2i_session_greeting *greeting = &session->greeting;
 	struct k2hft_welcome message = {
@@ -128,13 +128,13 @@ static int welcome_try(struct k2i_session *session)
 
 	/* First: a later success says nothing about what was to get there before. */
 	if (waits && k2i_syncer_rounds_failed(syncer) != session->greeting.rounds_failed)
-		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be synced to the disk");
+		return session_refuse(session, K2HFT_ERROR_LIMIT, "what came before can't be synced to the disk");
 	if (waits && k2i_syncer_done(syncer) < session->greeting.number) {
 		session->state = K2I_SESSION_GREETED;
 		k2i_syncer_want(syncer);
 		return 0;
 	}
-	welcome(session);
+	session_welcome(session);
 	return 0;
 }
 
@@ -168,8 +168,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	}
 	if (host_full(session, &hello)) {
 		k2i_count(&session->shared->counters->refused_connections, 1);
-		return refused(session, K2HFT_ERROR_LIMIT,
-			       "too many senders of one host are connected: CONNMAXHOST of the receiver");
+		return session_refuse(session, K2HFT_ERROR_LIMIT,
+				      "too many senders of one host are connected: CONNMAXHOST of the receiver");
 	}
 	if (session->shared->syncer)
 		session->greeting.rounds_failed = k2i_syncer_rounds_failed(session->shared->syncer);
@@ -189,7 +189,7 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	if (at_its_end(session, place.position))
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->level = k2i_session_level_grant(session, hello.level);
-	/* Also while it waits, for who asks for the status. */
+	/* Also while it waits: the status shows it. */
 	session->committed = session->durable = session->expected = session->taken = place.position;
 	memcpy(session->commit.taken, place.positions, sizeof(place.positions));
 	memcpy(session->commit.stored, place.positions, sizeof(place.positions));
@@ -270,7 +270,7 @@ static int discard_take(struct k2i_session *session, const uint8_t *body, size_t
 
 static void bye_take(struct k2i_session *session, uint64_t position)
 {
-	/* There is no later. To wait for the disk would keep all other connections of the loop, and who leaves seldom listens. */
+	/* To wait for the disk would keep all other connections of the loop, and a sender that leaves seldom listens. */
 	k2i_session_ack(session);
 	/*
 	 * A sender that knows that it was acknowledged all that is in the ledger goes on there without it: even if its
@@ -485,7 +485,7 @@ static int64_t frame_next(struct k2i_session *session, const uint8_t *bytes, siz
 		return 0;
 	if (k2hft_frame_verify(bytes, &frame, bytes + K2HFT_FRAME_HEADER_BYTES)) {
 		k2i_count(&session->shared->counters->checksum_errors, 1);
-		return refused(session, K2HFT_ERROR_CHECKSUM, "a frame's checksum is wrong");
+		return session_refuse(session, K2HFT_ERROR_CHECKSUM, "a frame's checksum is wrong");
 	}
 	error = frame_take(session, &frame, bytes + K2HFT_FRAME_HEADER_BYTES);
 	return error ? error : (int64_t)*wanted;

@@ -106,7 +106,7 @@ struct k2i_session {
 	struct k2i_session_greeting greeting;
 	uint64_t expected;    /* end of what was received */
 	uint64_t reread_end;  /* below it a stall can make bytes come again that were counted already */
-	uint64_t window_end;  /* as last told */
+	uint64_t window_end;  /* of the last WELCOME or ACK */
 	uint32_t frame_bytes; /* largest body of DATA now */
 	uint8_t level, status;
 	bool ack_due;
@@ -137,11 +137,11 @@ size_t k2i_session_input_max(const struct k2i_session *session);
 
 /* Asks whether the peer is there. */
 void k2i_session_ping(struct k2i_session *session);
-/* Tells a peer how far it is; one whose records can't be written, that, too. */
+/* ACK: how far the peer is, and, as its status, whether its records can be written. */
 void k2i_session_ack(struct k2i_session *session);
 /* The same while the session's thread waits for the disk, from another one. */
 void k2i_session_slow(struct k2i_session *session);
-/* A sink that stores later has told how far it is. The next k2i_session_input, of the same bytes, sees to it. */
+/* A sink that stores later has reported. The next k2i_session_input, of the same bytes, sees to it. */
 void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_report *report);
 /* The syncer has done a round. Whether there is something to send, or to end. */
 bool k2i_session_synced(struct k2i_session *session);

@@ -10,10 +10,10 @@
 #define K2I_STALL_PLACE_BYTES 256u
 
 /*
- * A connection whose records no sink can take now is stalled: it is not read, and nothing of it is acknowledged. Either
+ * A connection is stalled while a sink can't take its records: it is not read, and nothing of it is acknowledged. Either
  * something has failed (disk full, directory gone, input/output error): then the same bytes are tried again every
- * second, and the log and the sender are told, who call it held. Or a sink has no room just now and says when it is
- * ready: that is nobody's news.
+ * second, and the log, the status and the sender say so; users know it as `held`. Or a sink has no room just now and
+ * says when it has: nobody hears of that.
  */
 struct k2i_stall {
 	struct k2i_log_limit *limit; /* for its lines; the rest is zero at first */

@@ -35,15 +35,14 @@ struct k2i_group_entry {
 	uint64_t position, time_ns;
 	uint32_t payload_bytes, record_count, writer_pid;
 	uint16_t flags;
-	uint32_t next,
-		previous; /* neighbours of the same target; next 0: none, since the first entry is nobody's next */
+	uint32_t next, previous; /* of the same target; next 0: none, since the first entry is nobody's next */
 };
 
 struct k2i_group_target {
 	struct k2i_target *target;
 	uint32_t first, last; /* entries */
 	int error;            /* it can't take them for a reason of its own: its chunks go to quarantine */
-	int held;             /* why they are nowhere now, to be shown; 0: they are stored */
+	int stall_error;      /* why they are nowhere now, to be shown; 0: they are stored */
 };
 
 /*

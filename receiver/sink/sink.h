@@ -48,7 +48,7 @@ struct k2i_sink_listener { /* any thread */
 struct k2i_sink { /* the first part of what a sink has */
 	const struct k2i_sink_ops *ops;
 	const struct k2i_sink_listener *listener;
-	uint32_t number; /* marks its rows in the ledger */
+	uint32_t number; /* of its rows in the ledger */
 };
 
 struct k2i_sink_ops {
@@ -88,7 +88,7 @@ struct k2i_sink_ops {
 
 	/* Whether a target has less than the ledger says; one that is elsewhere now is recover_end's. */
 	bool (*is_behind)(struct k2i_sink *sink, const struct k2i_ledger_file *mark);
-	/* Takes a target back to its mark, for good, if `cut`; else says how it differs. */
+	/* Takes a target back to its mark, for good, if `cut`; else logs how it differs. */
 	void (*recover)(struct k2i_sink *sink, const struct k2i_ledger_file *mark, bool cut);
 	/* Behind the last is_behind, and the last recover: the same for targets elsewhere. Whether one is behind. */
 	bool (*recover_end)(struct k2i_sink *sink);

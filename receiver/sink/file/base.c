@@ -85,7 +85,7 @@ static void base_replace(struct k2i_outputs *outputs, int base, const struct sta
 	outputs->base = base;
 	atomic_store(&outputs->base_device, status->st_dev);
 	outputs->base_inode = status->st_ino;
-	/* With the lock: who syncs the new one next sees to this, too. */
+	/* With the lock: the next sync of the new directory is one of this, too. */
 	k2i_output_unsynced(outputs, ".", former, former_device);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	(void)close(former);

@@ -55,7 +55,7 @@ static int directory_step(int parent, const char *name, int file_flags, mode_t f
 }
 
 /* Part by part, so that none is a symbolic link; path_check has refused "..". */
-static int walk(int base, const char *path, int flags, mode_t mode)
+static int path_open(int base, const char *path, int flags, mode_t mode)
 {
 	char parts[K2HFT_STREAM_PATH_BYTES_MAX + 1], *part = parts, *slash;
 	int parent = base, next, descriptor, error = path_check(path);
@@ -82,7 +82,7 @@ static int walk(int base, const char *path, int flags, mode_t mode)
 
 int k2i_confine_open(int base, const char *path, int flags, mode_t mode)
 {
-	int descriptor = walk(base, path, file_flags(flags), mode);
+	int descriptor = path_open(base, path, file_flags(flags), mode);
 
 	return descriptor < 0 ? descriptor : file_regular(descriptor);
 }
@@ -92,7 +92,7 @@ int k2i_confine_directory(int base, const char *path)
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, descriptor;
 
 	if (*path)
-		return walk(base, path, flags, 0);
+		return path_open(base, path, flags, 0);
 	descriptor = openat(base, ".", flags);
 	return descriptor < 0 ? -errno : descriptor;
 }

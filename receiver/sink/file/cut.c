@@ -63,7 +63,7 @@ int k2i_output_stale_tail_cut(struct k2i_outputs *outputs, struct k2i_output_int
 	if (output->descriptor < 0 || fstat(output->descriptor, &status) < 0)
 		return -EIO;
 	/*
-	 * If somebody has changed it, what is to be cut off can't be told from his. A tail that can never be cut stays.
+	 * The tail can't be distinguished from what somebody else has written. A tail that can never be cut stays.
 	 */
 	error = (uint64_t)status.st_size == file->stale_tail ? 0 : -EPERM;
 	if (!error && status.st_nlink) {

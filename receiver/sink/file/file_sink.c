@@ -142,7 +142,7 @@ static int target_prepare(struct k2i_group *group, struct k2i_group_target *targ
 		if (result < 0)
 			group->failed = K2I_GROUP_LEDGER;
 	}
-	target->held = result < 0 ? result : error;
+	target->stall_error = result < 0 ? result : error;
 	output->length_before = output->length;
 	output->writer_before = output->open_writer;
 	return result;
@@ -225,7 +225,7 @@ static int target_store(struct k2i_group *group, struct k2i_group_target *target
 	if (!error)
 		return 0;
 	k2i_carry_undo(file->carry, &thread->writer.render.changes, changes);
-	target->held = error;
+	target->stall_error = error;
 	if (target_undo(group, target) == 0 && error == -EFBIG && !file->unify_file) {
 		target->error = error;
 		return 0;
@@ -284,7 +284,7 @@ static void group_end(struct k2i_group *group, bool kept)
 	k2i_carry_settle(file->carry, &thread->writer.render.changes, kept);
 	for (i = 0; i < group->target_count; i++) {
 		output = k2i_output_of(group->targets[i].target);
-		output->error = group->targets[i].held;
+		output->error = group->targets[i].stall_error;
 		k2i_output_unlock(output);
 	}
 	if (!kept)

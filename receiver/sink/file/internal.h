@@ -17,14 +17,14 @@ struct k2i_output_internal { /* the whole of a struct k2i_output_file */
 	const char *label; /* the path as a log can take it */
 	pthread_mutex_t mutex;
 	unsigned generation; /* the table's when the file was opened */
-	/* Since the last sync it was written or cut, as who syncs sees without its lock, or made. */
+	/* Since the last sync it was written or cut (read without its lock), or made. */
 	atomic_bool dirty;
 	bool fresh;
-	int lost; /* an error that a write was told of its disk, and fdatasync(2) is not; 0: none */
+	int lost; /* an error of the disk that a write has reported, and fdatasync(2) does not; 0: none */
 	uint64_t
-		stale_tail; /* the file's length while the tail of a commit that failed could not be cut off; 0: there is none */
+		stale_tail; /* the file's length with the tail of a failed commit that is still to be cut off; 0: none */
 	struct k2i_log_limit changed_limit, replaced_limit;
-	/* Copies for who asks, who does not wait for the lock: a write can take long. */
+	/* Copies for the status, which does not wait for the lock: a write can take long. */
 	atomic_uint_fast64_t shown_bytes;
 	atomic_int shown_error;
 	/* The table's lock guards what follows. */
@@ -62,7 +62,7 @@ struct k2i_outputs {
 	struct k2i_log_limit base_limit, disk_limit;
 	struct k2i_output_moved *moved; /* from k2i_outputs_recover to k2i_outputs_recover_renamed */
 	size_t moved_count;
-	bool base_missing; /* its path leads nowhere; whose tick it is alone */
+	bool base_missing; /* its path leads nowhere; the tick's */
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
 	atomic_int lost;      /* the last error of files that were closed */
@@ -96,7 +96,7 @@ void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_internal *f
 /* The tail that a failed commit left in a file, if any, is not cut off any more: it is counted and logged. */
 void k2i_output_stale_tail_keep(struct k2i_outputs *outputs, struct k2i_output_internal *file);
 /*
- * Tries to cut that off a locked file that may not have its name any more: who opens that next would not find it. Errors
+ * Tries to cut that off a locked file, which may not have its name any more: the next open would not find it. Errors
  * as ftruncate(2): it is still to be cut.
  */
 int k2i_output_stale_tail_cut(struct k2i_outputs *outputs, struct k2i_output_internal *file);

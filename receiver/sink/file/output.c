@@ -46,7 +46,7 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 	file->dirty = false;
 	file->lost = 0;
 	file->output.descriptor = -1;
-	/* A record that goes on must find its file again after a restart, too, as must who has to cut one. */
+	/* A record that goes on must find its file again after a restart, too, and so must a tail that is to be cut. */
 	if (outputs->ledger && !file->output.open_writer && !file->stale_tail)
 		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
 	return closing;
@@ -122,7 +122,7 @@ static struct k2i_output_internal *idle_take(struct k2i_outputs *outputs, uint64
 }
 
 /*
- * Without the table's lock: the ledger can be waiting for the disk, as who closes can. A file of which something is still to
+ * Without the table's lock: the ledger can be waiting for the disk, and a close can. A file of which something is still to
  * be cut off stays open, unless it is in the way, since nobody would try again. False: there is no other, or it stays.
  */
 static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
@@ -292,7 +292,7 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 					     .deferred = deferred};
 	int result;
 
-	/* With others' records in its tail a file can't go back to what those who wait have seen of it. */
+	/* A file can't go back to its checkpoint with records in its tail that were acknowledged at once. */
 	if (!outputs->ledger ||
 	    output->ledger_state == (deferred ? K2I_OUTPUT_LEDGER_DEFERRED : K2I_OUTPUT_LEDGER_KEPT) ||
 	    output->ledger_state == K2I_OUTPUT_LEDGER_KEPT)

@@ -22,8 +22,8 @@ struct k2i_outputs;
 
 enum k2i_output_ledger_state { /* the ledger's knowledge of the senders that write to an open file */
 			       K2I_OUTPUT_LEDGER_UNKNOWN,
-			       K2I_OUTPUT_LEDGER_DEFERRED, /* only who waits for the disk: what is behind its checkpoint goes after a power cut */
-			       K2I_OUTPUT_LEDGER_KEPT, /* others, too */
+			       K2I_OUTPUT_LEDGER_DEFERRED, /* they wait for the disk: data behind the checkpoint goes after a power cut */
+			       K2I_OUTPUT_LEDGER_KEPT, /* others write to it, too */
 };
 
 struct k2i_target;
@@ -59,7 +59,7 @@ struct k2i_outputs_options {
 	size_t open_max;             /* files; those in use count but are not closed */
 	mode_t file_mode;            /* as in k2i_confine_open, for new files */
 	struct k2i_store_options store;
-	struct k2i_ledger *ledger; /* told of every file before it is written; NULL: none */
+	struct k2i_ledger *ledger; /* it has every file before the file is written; NULL: none */
 	struct k2i_counters *counters;
 };
 
@@ -99,7 +99,7 @@ void k2i_output_unlock(struct k2i_output_file *output);
  */
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
 /*
- * Tells the ledger of an output that is ready, before it is written: `deferred`, who writes waits for the disk. 1:
+ * Tells the ledger of an output that is ready, before it is written: `deferred`, its senders wait for the disk. 1:
  * k2i_ledger_sync must precede the first byte; if that fails, `ledger_state` is K2I_OUTPUT_LEDGER_UNKNOWN again. Errors
  * as pwrite(2).
  */

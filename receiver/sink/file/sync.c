@@ -105,7 +105,7 @@ static int descriptor_sync(struct k2i_outputs *outputs, const char *path, int de
 	return error;
 }
 
-/* A thread that was told of an error within a write has committed when the file's lock is free again. */
+/* A write that reported an error is committed when the file's lock is free again. */
 static int sync_end(struct k2i_output_internal *file, int error)
 {
 	if (!error)
@@ -254,7 +254,7 @@ static int base_sync(struct k2i_outputs *outputs)
 {
 	int base, error = 0;
 
-	/* Not opened for it: whoever opens now does not hear of an error that anybody else on the machine was told of. */
+	/* Not opened for it: a descriptor that is opened now does not report an error that any other on the machine has reported. */
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	base = fcntl(outputs->base, F_DUPFD_CLOEXEC, 0);
 	if (base < 0 && syncfs(outputs->base) < 0)
