@@ -36,7 +36,7 @@ static inline void k2i_mount_count(uint64_t *counter, uint64_t add)
 
 /* How often the mount says each thing. */
 struct k2i_mount_log {
-	struct k2i_log_limit full, lost, long_record, rule, output, refused, piece, filter, open, wait, short_of;
+	struct k2i_log_limit full, lost, held, long_record, rule, output, refused, piece, filter, open, wait, short_of;
 };
 
 struct k2i_mount;

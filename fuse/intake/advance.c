@@ -65,6 +65,7 @@ static void taken_add(struct k2i_mount *mount, struct k2i_queued *item, size_t b
 {
 	K2I_JOURNAL_KEEP(item);
 	item->taken += bytes;
+	k2i_handle_count_held(mount, item->handle);
 	if (!item->cached && item->taken)
 		k2i_handle_grow(mount, item->handle, item->offset + item->taken);
 }
@@ -161,6 +162,7 @@ static int advance_held(struct k2i_mount *mount, struct k2i_queued *item)
 		k2i_mount_count(&mount->counts.unended_records, 1);
 	if (event != K2I_LINE_NOTHING)
 		status = part_give(mount, item, &part, event == K2I_LINE_PIECE, &given);
+	k2i_handle_count_held(mount, handle);
 	return status ? status : k2i_route_push(mount, handle->route);
 }
 
@@ -354,6 +356,40 @@ static void queue_advance(struct k2i_mount *mount)
 	}
 }
 
+/*
+ * When what is held takes more memory than HELDMAX, those with the most go on as pieces, so many at once that the next
+ * does not have all looked at again. Whether any does.
+ */
+static bool held_reduce(struct k2i_mount *mount)
+{
+	uint64_t most = mount->line_limits->held_bytes_max, left = mount->handles->held_bytes, pieces = 0;
+	struct k2i_handle *handle;
+	size_t largest = 0;
+
+	if (!k2i_held_too_much(mount))
+		return false;
+	for (uint32_t at = 0; (handle = k2i_handle_next(mount->handles, &at));)
+		largest = handle->line.held_room > largest ? handle->line.held_room : largest;
+	for (uint32_t at = 0; left > most - most / 8 && (handle = k2i_handle_next(mount->handles, &at));) {
+		if (handle->line.held_room <= largest / 2)
+			continue;
+		left -= handle->line.held_room;
+		if (handle->line.held_bytes) {
+			pieces += k2i_queue_add_held(mount, handle, K2I_QUEUED_SO_FAR) == 0;
+		} else {
+			k2i_line_buffer_trim(&handle->line, 0);
+			k2i_handle_count_held(mount, handle);
+		}
+	}
+	k2i_mount_count(&mount->counts.held_pieces, pieces);
+	if (pieces)
+		k2i_log_limited(&mount->log.held, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
+				"mount: beginnings of records take more than HELDMAX (%llu bytes): the longest go as "
+				"pieces",
+				(unsigned long long)most);
+	return pieces != 0;
+}
+
 void k2i_queue_run(struct k2i_mount *mount)
 {
 	if (mount->queue->resuming)
@@ -361,7 +397,9 @@ void k2i_queue_run(struct k2i_mount *mount)
 	k2i_lane_drop_claim(&mount->lane);
 	/* Without room for a line end there is none for anything else. */
 	(void)k2i_routes_terminate(mount);
-	queue_advance(mount);
+	do
+		queue_advance(mount);
+	while (!mount->queue->first && held_reduce(mount));
 	syncs_run(mount);
 }
 

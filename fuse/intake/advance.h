@@ -2,8 +2,15 @@
 #ifndef K2I_FUSE_INTAKE_ADVANCE_H
 #define K2I_FUSE_INTAKE_ADVANCE_H
 
+#include "fuse/base/mount.h"
+#include "fuse/intake/handles.h"
 #include "fuse/intake/queue.h"
 
+/* Whether beginnings of records take more memory than they may; k2i_queue_run sees to it. */
+static inline bool k2i_held_too_much(const struct k2i_mount *mount)
+{
+	return mount->handles->held_bytes > mount->line_limits->held_bytes_max;
+}
 /* Goes on with what can go on. */
 void k2i_queue_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT of request `unique`. false: no such request waits here. */

@@ -91,6 +91,18 @@ bool k2i_handle_in_record(const struct k2i_handle *handle)
 	return handle->line.continued || handle->line.skipping || k2i_handle_holds(handle);
 }
 
+void k2i_handle_count_held(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	k2i_line_buffer_trim(&handle->line, K2I_LINE_ROOM_KEPT);
+	if (handle->line.held_room == handle->held_counted)
+		return;
+	K2I_JOURNAL_KEEP(mount->handles);
+	K2I_JOURNAL_KEEP(&handle->held_counted);
+	mount->handles->held_bytes += handle->line.held_room;
+	mount->handles->held_bytes -= handle->held_counted;
+	handle->held_counted = handle->line.held_room;
+}
+
 int k2i_handle_lost(struct k2i_handle *handle)
 {
 	int status = handle->lost;
@@ -136,6 +148,7 @@ static void handle_free(struct k2i_mount *mount, struct k2i_handle *handle)
 	if (handle->number < table->free_first)
 		table->free_first = handle->number;
 	table->open_count--;
+	table->held_bytes -= handle->held_counted;
 	if (handle->route && !handle->stream)
 		k2i_node_writers(mount->nodes, handle->node, -1);
 	k2i_node_closed(mount->nodes, handle->node);

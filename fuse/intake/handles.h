@@ -29,6 +29,7 @@ struct k2i_handle {
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
 	struct k2i_outputfile *output;  /* what is read; NULL: nothing */
 	struct k2i_line_buffer line;
+	size_t held_counted; /* of its memory, in the table's held_bytes */
 };
 
 /* The open files, in shared memory. */
@@ -36,6 +37,7 @@ struct k2i_handle_table {
 	struct k2i_handle **entries; /* by number; NULL: free */
 	uint32_t room, free_first, open_count;
 	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
+	uint64_t held_bytes;              /* memory of all line buffers */
 };
 
 /* -ENOMEM, -ENFILE. The handle takes `route` and `output` over. */
@@ -62,6 +64,8 @@ void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, u
 bool k2i_handle_holds(const struct k2i_handle *handle);
 /* The same, or all that it has of the record is sent already, or left out: there is an end to come. */
 bool k2i_handle_in_record(const struct k2i_handle *handle);
+/* Counts the memory of its line buffer, which has changed, after giving back the part that is not needed. */
+void k2i_handle_count_held(struct k2i_mount *mount, struct k2i_handle *handle);
 /* A loss is reported once: 0 or -errno. */
 int k2i_handle_lost(struct k2i_handle *handle);
 /* Somebody closed a descriptor of it. */

@@ -8,9 +8,6 @@
 #include "base/line_ends.h"
 #include "base/utf8.h"
 
-/* Memory that a long line needed is given back when the line has ended. */
-#define HELD_ROOM_KEPT (64u * 1024)
-
 int k2i_line_buffer_room(struct k2i_line_buffer *line, size_t bytes)
 {
 	size_t needed = line->held_bytes + bytes, room = line->held_room ? line->held_room : 256;
@@ -91,14 +88,14 @@ static int record_refuse(struct k2i_line_buffer *line, bool ended)
 	return K2I_LINE_TOO_LONG;
 }
 
-static void line_trim(struct k2i_line_buffer *line)
+void k2i_line_buffer_trim(struct k2i_line_buffer *line, size_t room_kept)
 {
-	if (line->held_bytes == 0 && line->held_room > HELD_ROOM_KEPT) {
-		K2I_JOURNAL_KEEP(line);
-		k2i_journal_free(line->held);
-		line->held = NULL;
-		line->held_room = 0;
-	}
+	if (line->held_bytes || line->held_room <= room_kept)
+		return;
+	K2I_JOURNAL_KEEP(line);
+	k2i_journal_free(line->held);
+	line->held = NULL;
+	line->held_room = 0;
 }
 
 /*
@@ -126,24 +123,26 @@ static size_t piece_end(const struct k2i_line_buffer *line, size_t limit, const 
 int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
 			 size_t bytes, size_t *taken, struct k2i_line_part *part)
 {
+	/* The length of a record of which pieces are out is not counted any more. */
+	bool counted = limits->record_bytes_max && !line->continued;
 	const char *end;
 	size_t length, piece;
 	int status;
 
 	*taken = 0;
-	line_trim(line);
+	k2i_line_buffer_trim(line, K2I_LINE_ROOM_KEPT);
 	if (bytes == 0)
 		return K2I_LINE_NOTHING;
 	if (line->skipping)
 		return record_skip(line, data, bytes, taken);
 	end = memchr(data, '\n', bytes);
 	length = end ? (size_t)(end - data) + 1 : bytes;
-	if (limits->record_bytes_max && line->held_bytes + length > limits->record_bytes_max) {
+	if (counted && line->held_bytes + length > limits->record_bytes_max) {
 		*taken = length;
 		return record_refuse(line, end != NULL);
 	}
 	piece = length;
-	if (!limits->record_bytes_max && line->held_bytes + length > limits->piece_bytes_max)
+	if (!counted && line->held_bytes + length > limits->piece_bytes_max)
 		piece = piece_end(line, limits->piece_bytes_max, data, length);
 	if (piece < length) {
 		length = piece;

@@ -18,9 +18,13 @@ struct k2i_line_buffer {
 	bool skipping;  /* the rest of the current record is not wanted */
 };
 
+/* Memory that a longer line needed is given back when the line has ended. */
+#define K2I_LINE_ROOM_KEPT (64u * 1024)
+
 struct k2i_line_limits {
 	size_t piece_bytes_max;    /* a record goes on in pieces of about this size, of whole characters, if longer */
 	uint64_t record_bytes_max; /* LF included; a longer one is not wanted at all; 0: any length */
+	uint64_t held_bytes_max;   /* memory of all begins that are held */
 };
 
 enum k2i_line_event {
@@ -63,6 +67,8 @@ void k2i_line_buffer_let_go(struct k2i_line_buffer *line);
 int k2i_line_buffer_room(struct k2i_line_buffer *line, size_t bytes);
 /* Holds `bytes` more of the current record; -ENOMEM, but not if there is room. */
 int k2i_line_buffer_hold(struct k2i_line_buffer *line, const char *data, size_t bytes);
+/* Gives memory back if nothing is held and it is more than this. */
+void k2i_line_buffer_trim(struct k2i_line_buffer *line, size_t room_kept);
 void k2i_line_buffer_free(struct k2i_line_buffer *line);
 
 /* Bytes of `data` up to its last LF; 0: it has none. */

@@ -106,7 +106,7 @@ void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *rout
 	k2i_mount_count(&mount->counts.pieces, 1);
 	k2i_log_limited(&mount->log.piece, k2i_clock_now_ns(), K2HFT_LOG_INFO,
 			"mount: a record of %s goes in pieces: it is over LINEMAX (%zu bytes), or fsync(2) came in the "
-			"middle of it",
+			"middle of it, or HELDMAX made room",
 			route->path, mount->line_limits->piece_bytes_max);
 }
 

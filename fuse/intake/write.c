@@ -132,8 +132,11 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 	struct k2i_queued item;
 	int status = 0;
 
-	if (write_commit_at_once(mount, write, handle, &status))
+	if (write_commit_at_once(mount, write, handle, &status)) {
+		if (k2i_held_too_much(mount))
+			k2i_queue_run(mount);
 		return;
+	}
 	if (status == 0 && cached) {
 		status = k2i_write_queue_cached(mount, handle, write);
 	} else if (status == 0) {

@@ -81,6 +81,7 @@ static int text_commit(struct k2i_mount *mount, const struct k2i_write *write, s
 	/* Before the commit, which gives the rear of the claim back. There is room: what was judged must not fail. */
 	(void)k2i_line_buffer_hold(line, write->claim + data_at + whole, write->bytes - whole);
 	line->continued = false;
+	k2i_handle_count_held(mount, handle);
 	k2i_handle_grow(mount, handle, write->offset + write->bytes);
 	if (passing < MOVED_BYTES_MAX && begin != write->claim)
 		begin = memmove(write->claim, begin, passing);

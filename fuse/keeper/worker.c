@@ -86,6 +86,7 @@ static int ring_open(struct k2i_mount *mount)
 		return k2i_mount_fail("ring", status);
 	mount->lane.chunk_bytes_max = stats.payload_bytes_max;
 	mount->line_limits->record_bytes_max = mount->settings->record_bytes_limit;
+	mount->line_limits->held_bytes_max = mount->settings->held_bytes_max;
 	mount->line_limits->piece_bytes_max = mount->lane.chunk_bytes_max;
 	if (mount->settings->record_bytes_max < mount->lane.chunk_bytes_max)
 		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;

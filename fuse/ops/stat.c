@@ -33,6 +33,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	counts.worker_deaths = mount->keeper.workers ? mount->keeper.workers - 1 : 0;
 	counts.open_files = mount->handles->open_count - mount->pull->count;
 	counts.names = k2i_nodes_used(mount->nodes);
+	counts.held_bytes = mount->handles->held_bytes;
 	counts.waiting_bytes = mount->queue->bytes + mount->queue->cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"

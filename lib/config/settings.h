@@ -105,6 +105,7 @@ struct k2i_settings {
 	uint64_t batch_records_max;     /* TRANSLINECNT */
 	uint64_t record_bytes_limit;    /* BYTELIMIT: longer records are not sent; 0: none */
 	uint64_t record_bytes_max;      /* LINEMAX: longer records go in pieces */
+	uint64_t held_bytes_max;        /* HELDMAX: memory for beginnings of records */
 	uint64_t expire_s;              /* EXPIRE */
 	uint32_t compress;              /* COMPRESS: K2HFT_COMPRESS_* */
 	uint64_t drain_timeout_s;       /* DRAINTIMEOUT */

@@ -100,6 +100,7 @@ static inline void mounted_make(struct mounted *mounted)
 	mounted->mount.lane.ring = memory_ring();
 	mounted->mount.lane.producer = producer_of(mounted->mount.lane.ring);
 	mounted->mount.lane.chunk_bytes_max = mounted->mount.line_limits->piece_bytes_max = 4096;
+	mounted->mount.line_limits->held_bytes_max = UINT64_MAX;
 	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
 	assert_int_equal(k2i_outputfiles_open(&mounted->mount, message, sizeof(message)), 0);
 	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);

@@ -219,7 +219,7 @@ static void limits_are_for_what_is_held_too(void **state)
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "lin\n"), 4);
 	assert_chunks(mounted, "[longline>][<\n][longlin\n]");
-	*mounted->mount.line_limits = (struct k2i_line_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
+	*mounted->mount.line_limits = (struct k2i_line_limits){4096, 4, UINT64_MAX};
 	assert_int_equal(write_text(mounted, "a1\nlong\na2\n"), 11);
 	assert_chunks(mounted, "[a1\na2\n]");
 	assert_int_equal(mounted->mount.counts.long_records, 1);
