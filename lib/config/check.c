@@ -8,59 +8,45 @@
 #include "config/path.h"
 #include "config/table.h"
 
-struct checker {
-	struct k2i_settings *settings;
-	const struct k2i_places *places;
-	k2i_settings_finding *finding;
-	void *argument;
-};
-
-/* Where a key of a section that comes once is said. */
-static struct k2i_place key_place(const struct checker *checker, enum k2i_section section, const char *key)
+/* Where a key of a section that comes once is said, or else the section. */
+static struct k2i_place place(const struct k2i_checker *checker, enum k2i_section section, const char *key)
 {
-	return checker->places->keys[k2i_setting_find(section, key) - k2i_settings_table];
+	struct k2i_place at = k2i_settings_key_place(checker->settings, section, key);
+
+	return at.file ? at : checker->settings->places->sections[section];
 }
 
-/* That, or else the section. */
-static struct k2i_place place(const struct checker *checker, enum k2i_section section, const char *key)
+static void error(struct k2i_checker *checker, struct k2i_place at, const char *text)
 {
-	struct k2i_place at = key_place(checker, section, key);
-
-	return at.file ? at : checker->places->sections[section];
+	k2i_checker_find(checker, K2I_FINDING_ERROR, at, "%s", text);
 }
 
-static void error(const struct checker *checker, struct k2i_place at, const char *text)
-{
-	checker->finding(checker->argument, K2I_FINDING_ERROR, at, "%s", text);
-}
-
-static void check_sections(const struct checker *checker)
+static void check_sections(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
-	struct k2i_place nowhere = {0}, at = checker->places->sections[K2I_SECTION_K2HFTFUSE];
+	struct k2i_place nowhere = {0}, at = checker->settings->places->sections[K2I_SECTION_K2HFTFUSE];
 
 	if (!settings->fuse_present && settings->rule_count)
 		error(checker, settings->rules[0].place, "a rule needs a [K2HFTFUSE] section in the file");
 	else if (!settings->fuse_present && !settings->receiver_present)
-		checker->finding(checker->argument, settings->server_count ? K2I_FINDING_WARNING : K2I_FINDING_ERROR,
-				 nowhere,
+		k2i_checker_find(checker, settings->server_count ? K2I_FINDING_WARNING : K2I_FINDING_ERROR, nowhere,
 				 settings->server_count
 					 ? "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: only k2hft push and programs can "
 					   "use the file"
 					 : "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
 	else if (settings->fuse_present && !settings->rule_count)
-		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
+		k2i_checker_find(checker, K2I_FINDING_WARNING, at,
 				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
 }
 
-static void check_servers(const struct checker *checker)
+static void check_servers(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	const struct k2i_node *first = settings->servers;
 	size_t number;
 
 	if (!settings->server_count) {
-		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSE],
+		error(checker, checker->settings->places->sections[K2I_SECTION_K2HFTFUSE],
 		      "[K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver");
 		return;
 	}
@@ -72,12 +58,12 @@ static void check_servers(const struct checker *checker)
 	if (!k2i_settings_port(settings, false))
 		error(checker, first->place, "[SVRNODE] needs PORT, or [GLOBAL] does");
 	for (number = 1; number < settings->server_count; number++)
-		checker->finding(checker->argument, K2I_FINDING_WARNING, first[number].place,
+		k2i_checker_find(checker, K2I_FINDING_WARNING, first[number].place,
 				 "[SVRNODE] has no effect: this version sends to the first one only");
 }
 
 /* A receiver lets in whom one of them names; a sender has its own certificate in one of them. */
-static void check_senders(const struct checker *checker)
+static void check_senders(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	bool sender = settings->fuse_present || !settings->receiver_present, seen = false;
@@ -87,7 +73,7 @@ static void check_senders(const struct checker *checker)
 		bool tls = k2i_sender_node_has_tls(node);
 
 		if (tls && !sender)
-			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->place,
+			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, node->place,
 					 "CAPATH, SLAVE_CERT and SLAVE_PRIKEY of [SLVNODE] have no effect: they are "
 					 "for the sender's file");
 		else if (tls && seen)
@@ -95,14 +81,14 @@ static void check_senders(const struct checker *checker)
 			      "a second [SLVNODE] with CAPATH, SLAVE_CERT or SLAVE_PRIKEY; keep the one of this host");
 		seen |= tls;
 		if (!settings->receiver_present && !tls)
-			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->place,
+			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, node->place,
 					 "[SLVNODE] has no effect: the receiver's file says who may connect");
 		else if (settings->receiver_present && (!node->name || !*node->name))
 			error(checker, node->place, "[SLVNODE] needs NAME: who may connect");
 	}
 }
 
-static void check_queue(const struct checker *checker)
+static void check_queue(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
 	bool file = settings->queue_type == K2I_QUEUE_FILE;
@@ -115,13 +101,12 @@ static void check_queue(const struct checker *checker)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HFILE"),
 		      "K2HFILE is for K2HTYPE = file or temp; say so, or remove it");
 	if (!file && !settings->queue_fresh)
-		checker->finding(checker->argument, K2I_FINDING_WARNING,
-				 place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
+		k2i_checker_find(checker, K2I_FINDING_WARNING, place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
 				 "K2HINIT = no has no effect without K2HTYPE = file: what waits does not outlive the "
 				 "program");
-	if (file && !key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
-		at = key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
-		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
+	if (file && !k2i_settings_key_place(checker->settings, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
+		at = k2i_settings_key_place(checker->settings, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
+		k2i_checker_find(checker, K2I_FINDING_WARNING, at,
 				 "each start discards what waits in K2HFILE; set K2HINIT = no to have it sent, or yes "
 				 "if that is meant");
 	}
@@ -135,7 +120,7 @@ static void check_queue(const struct checker *checker)
 }
 
 /* A cache joins what was written apart, so it can't hold blocks. */
-static void check_write_modes(const struct checker *checker)
+static void check_write_modes(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	static const char text[] =
@@ -150,7 +135,7 @@ static void check_write_modes(const struct checker *checker)
 			error(checker, settings->rules[number].place, text);
 }
 
-static void check_patterns(const struct checker *checker, const struct k2i_rule *rule)
+static void check_patterns(struct k2i_checker *checker, const struct k2i_rule *rule)
 {
 	const struct k2i_pattern *idle = rule->default_allow ? rule->allow : rule->deny;
 	size_t idle_count = rule->default_allow ? rule->allow_count : rule->deny_count, number;
@@ -158,15 +143,15 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 	size_t used_count = rule->default_allow ? rule->deny_count : rule->allow_count;
 
 	for (number = 0; number < idle_count; number++)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, idle[number].place,
+		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, idle[number].place,
 				 rule->default_allow ? "ALLOW has no effect: DEFAULTALL = ALLOW uses DENY only"
 						     : "DENY has no effect: DEFAULTALL = DENY uses ALLOW only");
 	for (number = 0; number < used_count; number++) {
 		if (rule->default_allow && !*used[number].text)
-			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, used[number].place,
+			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, used[number].place,
 					 "the rule lets no record pass: an empty DENY matches every one");
 		if (!strchr(used[number].text, '"') && strstr(used[number].text, ".*"))
-			checker->finding(checker->argument, K2I_FINDING_WARNING, used[number].place,
+			k2i_checker_find(checker, K2I_FINDING_WARNING, used[number].place,
 					 "%s is a text here, not a regular expression: that needs double quotes",
 					 used[number].text);
 	}
@@ -176,10 +161,10 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 		error(checker, rule->place,
 		      "with BINTRANS = yes the rule needs DEFAULTALL = ALLOW: blocks are not looked into");
 	else if (!rule->default_allow && !rule->allow_count)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->place,
+		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, rule->place,
 				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
 	else if (!rule->transfer && !rule->output_file)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->place,
+		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, rule->place,
 				 "what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE");
 }
 
@@ -199,7 +184,7 @@ static bool targets_clash(const struct k2i_rule *a, const struct k2i_rule *b)
  * Refuses names that a mount has of its own in its root, and paths that no receiver takes, of a directory all files
  * below it. A text that is no path at all has been refused as a value, or is the whole mount.
  */
-static void check_target(const struct checker *checker, const struct k2i_rule *rule)
+static void check_target(struct k2i_checker *checker, const struct k2i_rule *rule)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 3];
 	const char *refused = NULL;
@@ -211,8 +196,7 @@ static void check_target(const struct checker *checker, const struct k2i_rule *r
 		refused = k2i_path_refused(path);
 	}
 	if (refused)
-		checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place, "TARGET = %s %s", rule->target,
-				 refused);
+		k2i_checker_find(checker, K2I_FINDING_ERROR, rule->place, "TARGET = %s %s", rule->target, refused);
 }
 
 static const char *target_text(const struct k2i_rule *rule)
@@ -220,7 +204,7 @@ static const char *target_text(const struct k2i_rule *rule)
 	return *rule->target ? rule->target : "/";
 }
 
-static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
+static void check_rule(struct k2i_checker *checker, const struct k2i_rule *rule)
 {
 	check_patterns(checker, rule);
 	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
@@ -244,18 +228,18 @@ static int targets_compare(const void *a, const void *b)
 	return !*x || (*y && (*x == '/' || (*y != '/' && (unsigned char)*x < (unsigned char)*y))) ? -1 : 1;
 }
 
-static void check_clash(const struct checker *checker, const struct k2i_rule *a, const struct k2i_rule *b)
+static void check_clash(struct k2i_checker *checker, const struct k2i_rule *a, const struct k2i_rule *b)
 {
 	const struct k2i_rule *earlier = a < b ? a : b, *rule = a < b ? b : a;
 	char text[512];
 
-	checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place,
-			 "TARGET = %s clashes with the rule of %s for %s", target_text(rule),
-			 k2i_place_text(&earlier->place, rule->place.file, text, sizeof(text)), target_text(earlier));
+	k2i_checker_find(checker, K2I_FINDING_ERROR, rule->place, "TARGET = %s clashes with the rule of %s for %s",
+			 target_text(rule), k2i_place_text(&earlier->place, rule->place.file, text, sizeof(text)),
+			 target_text(earlier));
 }
 
 /* In order, so that each is compared with one or two: there can be tens of thousands. */
-static void check_targets(const struct checker *checker)
+static void check_targets(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	const struct k2i_rule **rules = calloc(settings->rule_count + 1, sizeof(*rules)), *file = NULL;
@@ -282,7 +266,7 @@ static void check_targets(const struct checker *checker)
 	free(rules);
 }
 
-static void check_receiver(const struct checker *checker)
+static void check_receiver(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
 	const char *doubt = k2i_own_server_find(settings);
@@ -292,12 +276,12 @@ static void check_receiver(const struct checker *checker)
 								: place(checker, K2I_SECTION_SVRNODE, "CTLPORT");
 
 	if (doubt)
-		checker->finding(checker->argument, K2I_FINDING_WARNING, own->place, "%s", doubt);
+		k2i_checker_find(checker, K2I_FINDING_WARNING, own->place, "%s", doubt);
 	if (!settings->base_directory)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
 	if (!k2i_settings_port(settings, true))
-		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
+		error(checker, checker->settings->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
 	if (k2i_settings_control_port(settings) &&
 	    k2i_settings_control_port(settings) == k2i_settings_port(settings, true))
@@ -309,24 +293,23 @@ static void check_receiver(const struct checker *checker)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
 }
 
-void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
-			   k2i_settings_finding *finding, void *argument)
+void k2i_settings_complete(struct k2i_checker *checker)
 {
-	const struct checker checker = {settings, places, finding, argument};
+	const struct k2i_settings *settings = checker->settings;
 	size_t number;
 
-	check_sections(&checker);
-	check_senders(&checker);
+	check_sections(checker);
+	check_senders(checker);
 	if (settings->fuse_present || (!settings->receiver_present && settings->server_count))
-		check_servers(&checker);
+		check_servers(checker);
 	if (settings->fuse_present) {
-		check_queue(&checker);
-		check_write_modes(&checker);
+		check_queue(checker);
+		check_write_modes(checker);
 	}
 	for (number = 0; number < settings->rule_count; number++)
-		check_rule(&checker, &settings->rules[number]);
-	check_targets(&checker);
+		check_rule(checker, &settings->rules[number]);
+	check_targets(checker);
 	if (settings->receiver_present)
-		check_receiver(&checker);
-	k2i_settings_tls_check(settings, places, finding, argument);
+		check_receiver(checker);
+	k2i_settings_tls_check(checker);
 }

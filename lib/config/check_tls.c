@@ -5,16 +5,8 @@
 #include "config/table.h"
 #include "net/tls/tls.h"
 
-struct checker {
-	const struct k2i_settings *settings;
-	const struct k2i_places *places;
-	k2i_settings_finding *finding;
-	void *argument;
-	unsigned errors;
-};
-
 /* Where the key is said that counts: in the section of a sender, of a receiver, or for all. */
-static struct k2i_place place(const struct checker *checker, const char *key)
+static struct k2i_place place(const struct k2i_checker *checker, const char *key)
 {
 	static const enum k2i_section sections[] = {K2I_SECTION_SLVNODE, K2I_SECTION_SVRNODE, K2I_SECTION_GLOBAL};
 	const struct k2i_setting *setting;
@@ -23,18 +15,17 @@ static struct k2i_place place(const struct checker *checker, const char *key)
 	for (size_t number = 0; number < sizeof(sections) / sizeof(sections[0]) && !at.file; number++) {
 		setting = k2i_setting_find(sections[number], key);
 		if (setting && setting->effect == K2I_EFFECT_SETTING)
-			at = checker->places->keys[setting - k2i_settings_table];
+			at = k2i_settings_key_place(checker->settings, sections[number], key);
 	}
 	return at;
 }
 
-static void find(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)
+static void find(struct k2i_checker *checker, enum k2i_finding kind, const char *key, const char *text)
 {
-	checker->errors += kind == K2I_FINDING_ERROR;
-	checker->finding(checker->argument, kind, place(checker, key), "%s", text);
+	k2i_checker_find(checker, kind, place(checker, key), "%s", text);
 }
 
-static void find_key(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)
+static void find_key(struct k2i_checker *checker, enum k2i_finding kind, const char *key, const char *text)
 {
 	char whole[256];
 
@@ -49,7 +40,8 @@ static bool is_wrong(const char *path)
 }
 
 /* A key that was said, so that somebody counts on it. */
-static void find_if(struct checker *checker, const char *path, enum k2i_finding kind, const char *key, const char *text)
+static void find_if(struct k2i_checker *checker, const char *path, enum k2i_finding kind, const char *key,
+		    const char *text)
 {
 	if (path && !is_wrong(path))
 		find_key(checker, kind, key, text);
@@ -61,7 +53,7 @@ struct side {
 	bool present;
 };
 
-static void check_off(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+static void check_off(struct k2i_checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
 {
 	static const char text[] = "needs SSL = yes: without it nothing is encrypted or verified";
 
@@ -77,7 +69,7 @@ static void check_off(struct checker *checker, const struct k2i_tls_settings *tl
 		find_key(checker, K2I_FINDING_WITHOUT_EFFECT, "SSL_MIN_VER", "has no effect without SSL = yes");
 }
 
-static void check_pair(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+static void check_pair(struct k2i_checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
 {
 	char text[128];
 
@@ -93,7 +85,7 @@ static void check_pair(struct checker *checker, const struct k2i_tls_settings *t
 	find(checker, K2I_FINDING_ERROR, tls->certificate ? side->certificate : side->private_key, text);
 }
 
-static void check_receiver(struct checker *checker, const struct k2i_tls_settings *tls)
+static void check_receiver(struct k2i_checker *checker, const struct k2i_tls_settings *tls)
 {
 	if (tls->shared_key)
 		return;
@@ -108,7 +100,7 @@ static void check_receiver(struct checker *checker, const struct k2i_tls_setting
 			"has no effect: without SSL_VERIFY_PEER = yes no sender is asked for a certificate");
 }
 
-static void check_sender(struct checker *checker, const struct k2i_tls_settings *tls)
+static void check_sender(struct k2i_checker *checker, const struct k2i_tls_settings *tls)
 {
 	if (!tls->shared_key && tls->verify_peer && !tls->certificate && !tls->private_key)
 		find(checker, K2I_FINDING_ERROR, "SSL_VERIFY_PEER",
@@ -116,7 +108,7 @@ static void check_sender(struct checker *checker, const struct k2i_tls_settings 
 		     "needed");
 }
 
-static void check_time(struct checker *checker, const struct k2i_tls_context *context, const char *certificate,
+static void check_time(struct k2i_checker *checker, const struct k2i_tls_context *context, const char *certificate,
 		       const char *key)
 {
 	const char *untimely = k2i_tls_certificate_untimely(context);
@@ -130,7 +122,7 @@ static void check_time(struct checker *checker, const struct k2i_tls_context *co
 }
 
 /* Reads them as the program will. */
-static void check_files(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+static void check_files(struct k2i_checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
 {
 	const char *const keys[] = {
 		[K2I_TLS_AUTHORITY] = "CAPATH",
@@ -162,9 +154,9 @@ static void check_files(struct checker *checker, const struct k2i_tls_settings *
 	find(checker, K2I_FINDING_WARNING, side->private_key, text);
 }
 
-static void check_side(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+static void check_side(struct k2i_checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
 {
-	unsigned errors = checker->errors;
+	int errors = checker->errors;
 
 	if (!side->present) {
 		find_if(checker, tls->certificate, K2I_FINDING_WITHOUT_EFFECT, side->certificate,
@@ -182,30 +174,29 @@ static void check_side(struct checker *checker, const struct k2i_tls_settings *t
 		check_files(checker, tls, side);
 }
 
-void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,
-			    k2i_settings_finding *finding, void *argument)
+void k2i_settings_tls_check(struct k2i_checker *checker)
 {
+	const struct k2i_settings *settings = checker->settings;
 	const struct side sides[] = {
 		{"SLAVE_CERT", "SLAVE_PRIKEY", "has no effect: the file has no [K2HFTFUSE]",
 		 settings->fuse_present || !settings->receiver_present},
 		{"SERVER_CERT", "SERVER_PRIKEY", "has no effect: the file has no [K2HFTFUSESVR]",
 		 settings->receiver_present},
 	};
-	struct checker checker = {settings, places, finding, argument, 0};
 	struct k2i_tls_settings tls;
 	int server;
 
 	for (server = 0; server < 2; server++) {
 		if (k2i_settings_tls(settings, server, &tls))
-			check_side(&checker, &tls, &sides[server]);
+			check_side(checker, &tls, &sides[server]);
 		else
-			check_off(&checker, &tls, &sides[server]);
+			check_off(checker, &tls, &sides[server]);
 	}
 	if (!k2i_settings_tls(settings, settings->receiver_present, &tls) || !tls.shared_key)
 		return;
-	find_if(&checker, tls.authority, K2I_FINDING_ERROR, "CAPATH",
+	find_if(checker, tls.authority, K2I_FINDING_ERROR, "CAPATH",
 		"can't be used together with PSKFILE: choose one of them");
 	if (tls.verify_peer)
-		find_key(&checker, K2I_FINDING_WITHOUT_EFFECT, "SSL_VERIFY_PEER",
+		find_key(checker, K2I_FINDING_WITHOUT_EFFECT, "SSL_VERIFY_PEER",
 			 "has no effect: with PSKFILE both sides are always verified");
 }

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,37 +12,19 @@
 #include "config/yaml_read.h"
 
 struct loader {
-	struct k2i_settings *settings;
-	k2i_settings_report *report;
-	void *argument;
-	int errors;
-	int status; /* -ENOMEM ends the reading */
+	struct k2i_checker checker; /* with the settings, and who is told */
+	int status;                 /* -ENOMEM ends the reading */
 	enum k2i_section section;
 	unsigned section_number;
 	struct k2i_place header;
-	bool nodes_only; /* the file of K2HTPDTOR_CHMPXCONF is read */
-	struct k2i_places places;
+	bool nodes_only;   /* the file of K2HTPDTOR_CHMPXCONF is read */
 	unsigned *said_in; /* the section in which a key was said last; indexed as the table */
 };
-
-__attribute__((format(printf, 4, 5))) static void finding(void *argument, enum k2i_finding kind, struct k2i_place place,
-							  const char *format, ...)
-{
-	struct loader *loader = argument;
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	loader->errors += kind == K2I_FINDING_ERROR;
-	loader->report(loader->argument, kind, place.file ? place.file : loader->settings->file, place.line, text);
-}
 
 /* Paths of files live as long as the settings: rules and patterns name the file that they are from. */
 static const char *file_keep(struct loader *loader, const char *file)
 {
-	struct k2i_settings *settings = loader->settings;
+	struct k2i_settings *settings = loader->checker.settings;
 	char **included, *copy;
 	size_t number;
 
@@ -82,7 +63,7 @@ static void *array_add(struct loader *loader, void **array, size_t *count, size_
 
 static void rule_add(struct loader *loader)
 {
-	struct k2i_settings *settings = loader->settings;
+	struct k2i_settings *settings = loader->checker.settings;
 	struct k2i_rule *rule =
 		array_add(loader, (void **)&settings->rules, &settings->rule_count, sizeof(*settings->rules));
 
@@ -98,8 +79,8 @@ static void rule_add(struct loader *loader)
 static void once(struct loader *loader, bool *present)
 {
 	if (*present)
-		finding(loader, K2I_FINDING_ERROR, loader->header, "a second [%s]; a file has one",
-			k2i_section_name(loader->section));
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, loader->header, "a second [%s]; a file has one",
+				 k2i_section_name(loader->section));
 	*present = true;
 }
 
@@ -110,16 +91,16 @@ static void section_unknown(struct loader *loader, const char *name)
 	const char *nearest = known ? NULL : k2i_section_nearest(name);
 
 	if (nearest)
-		finding(loader, K2I_FINDING_ERROR, loader->header, "unknown section [%s]; did you mean [%s]?", name,
-			nearest);
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, loader->header,
+				 "unknown section [%s]; did you mean [%s]?", name, nearest);
 	else
-		finding(loader, known ? K2I_FINDING_WITHOUT_EFFECT : K2I_FINDING_WARNING, loader->header,
-			"[%s] has no effect: it is a section of another program", name);
+		k2i_checker_find(&loader->checker, known ? K2I_FINDING_WITHOUT_EFFECT : K2I_FINDING_WARNING,
+				 loader->header, "[%s] has no effect: it is a section of another program", name);
 }
 
 static void section_begin(struct loader *loader, const struct k2i_ini_entry *entry)
 {
-	struct k2i_settings *settings = loader->settings;
+	struct k2i_settings *settings = loader->checker.settings;
 	struct k2i_sender_node *sender;
 	struct k2i_node *server;
 
@@ -132,7 +113,7 @@ static void section_begin(struct loader *loader, const struct k2i_ini_entry *ent
 	loader->header.file = file_keep(loader, entry->file);
 	loader->header.line = entry->line;
 	if (loader->section != K2I_SECTION_COUNT)
-		loader->places.sections[loader->section] = loader->header;
+		loader->checker.settings->places->sections[loader->section] = loader->header;
 	switch (loader->section) {
 	case K2I_SECTION_SVRNODE:
 		server = array_add(loader, (void **)&settings->servers, &settings->server_count, sizeof(*server));
@@ -165,7 +146,7 @@ static void section_begin(struct loader *loader, const struct k2i_ini_entry *ent
 /* The struct that the current section's fields are in. */
 static void *section_object(const struct loader *loader)
 {
-	struct k2i_settings *settings = loader->settings;
+	struct k2i_settings *settings = loader->checker.settings;
 
 	switch (loader->section) {
 	case K2I_SECTION_SVRNODE:
@@ -187,13 +168,14 @@ static void key_unknown(struct loader *loader, const struct k2i_ini_entry *entry
 	enum k2i_section elsewhere = k2i_setting_elsewhere(entry->name);
 
 	if (elsewhere != K2I_SECTION_COUNT)
-		finding(loader, K2I_FINDING_ERROR, place, "[%s] has no key %s; it belongs in [%s]", section,
-			entry->name, k2i_section_name(elsewhere));
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, place, "[%s] has no key %s; it belongs in [%s]",
+				 section, entry->name, k2i_section_name(elsewhere));
 	else if (nearest)
-		finding(loader, K2I_FINDING_ERROR, place, "unknown key %s in [%s]; did you mean %s?", entry->name,
-			section, nearest);
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, place, "unknown key %s in [%s]; did you mean %s?",
+				 entry->name, section, nearest);
 	else
-		finding(loader, K2I_FINDING_ERROR, place, "unknown key %s in [%s]", entry->name, section);
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, place, "unknown key %s in [%s]", entry->name,
+				 section);
 }
 
 static void pattern_add(struct loader *loader, const struct k2i_setting *setting, const char *text,
@@ -217,57 +199,35 @@ static void pattern_add(struct loader *loader, const struct k2i_setting *setting
 static void said_again(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
 	size_t number = (size_t)(setting - k2i_settings_table);
-	struct k2i_place *before = &loader->places.keys[number];
+	struct k2i_place *before = &loader->checker.settings->places->keys[number];
 
-	bool again = before->file &&
-		     (loader->said_in[number] == loader->section_number || section_object(loader) == loader->settings);
+	bool again = before->file && (loader->said_in[number] == loader->section_number ||
+				      section_object(loader) == loader->checker.settings);
 	char text[512];
 
 	/* Only the first receiver counts, and so do the places of its keys. */
-	if (loader->section == K2I_SECTION_SVRNODE && loader->settings->server_count > 1)
+	if (loader->section == K2I_SECTION_SVRNODE && loader->checker.settings->server_count > 1)
 		return;
 	if (again && setting->effect == K2I_EFFECT_SETTING)
-		finding(loader, K2I_FINDING_WITHOUT_EFFECT, *before, "%s has no effect: %s says it again",
-			setting->name, k2i_place_text(place, before->file, text, sizeof(text)));
+		k2i_checker_find(&loader->checker, K2I_FINDING_WITHOUT_EFFECT, *before,
+				 "%s has no effect: %s says it again", setting->name,
+				 k2i_place_text(place, before->file, text, sizeof(text)));
 	loader->said_in[number] = loader->section_number;
 	*before = *place;
 }
 
-/* These are used by others, who name the place of what is wrong. */
-static void place_keep(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
-{
-	struct k2i_settings *settings = loader->settings;
-	const struct {
-		size_t field_offset;
-		struct k2i_place *place;
-	} kept[] = {
-		{offsetof(struct k2i_settings, queue_file), &settings->queue_place},
-		{offsetof(struct k2i_settings, base_directory), &settings->base_place},
-		{offsetof(struct k2i_settings, state_directory), &settings->state_place},
-		{offsetof(struct k2i_settings, unify_file), &settings->unify_place},
-		{offsetof(struct k2i_settings, format), &settings->format_place},
-		{offsetof(struct k2i_settings, time_format), &settings->time_format_place},
-		{offsetof(struct k2i_settings, run_user), &settings->user_place},
-		{offsetof(struct k2i_settings, run_group), &settings->group_place},
-	};
-
-	if (section_object(loader) != settings)
-		return;
-	for (size_t number = 0; number < sizeof(kept) / sizeof(kept[0]); number++)
-		if (setting->field_offset == kept[number].field_offset)
-			*kept[number].place = *place;
-}
-
 static void without_effect(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
-	finding(loader, K2I_FINDING_WITHOUT_EFFECT, *place, "%s has no effect: %s", setting->name, setting->help);
+	k2i_checker_find(&loader->checker, K2I_FINDING_WITHOUT_EFFECT, *place, "%s has no effect: %s", setting->name,
+			 setting->help);
 }
 
 /* As in K2HFTFUSE it is the value, and whoever wrote it may have meant to say none. */
 static void comment_like(struct loader *loader, const struct k2i_ini_entry *entry, const struct k2i_place *place)
 {
 	if (!entry->literal && entry->value[0] == '#' && isblank((unsigned char)entry->value[1]))
-		finding(loader, K2I_FINDING_WARNING, *place,
+		k2i_checker_find(
+			&loader->checker, K2I_FINDING_WARNING, *place,
 			"%s has a value that begins with #, which begins a comment only behind a value; put the value "
 			"in "
 			"quotes, or the comment into a line of its own",
@@ -307,11 +267,9 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 	if (status == -ENOMEM)
 		loader->status = status;
 	else if (status)
-		finding(loader, K2I_FINDING_ERROR, place, "%s", message);
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, place, "%s", message);
 	else if (setting->type == K2I_TYPE_FILTER && *value)
 		without_effect(loader, setting, &place);
-	else
-		place_keep(loader, setting, &place);
 	free(value);
 }
 
@@ -324,15 +282,17 @@ static void on_entry(void *argument, const struct k2i_ini_entry *entry)
 	if (!entry->name)
 		section_begin(loader, entry);
 	else if (!entry->section_number)
-		finding(loader, K2I_FINDING_ERROR, (struct k2i_place){entry->file, entry->line},
-			"%s comes before the first [SECTION]; put it into one", entry->name);
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, (struct k2i_place){entry->file, entry->line},
+				 "%s comes before the first [SECTION]; put it into one", entry->name);
 	else if (loader->section != K2I_SECTION_COUNT) /* else one finding, of its header, is enough */
 		key_read(loader, entry);
 }
 
 static void on_fault(void *argument, const char *file, unsigned line, const char *text)
 {
-	finding(argument, K2I_FINDING_ERROR, (struct k2i_place){file, line}, "%s", text);
+	struct loader *loader = argument;
+
+	k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, (struct k2i_place){file, line}, "%s", text);
 }
 
 static bool name_ends(const char *name, const char *end)
@@ -385,22 +345,25 @@ static char *nodes_path(const char *from, const char *path)
 /* GLOBAL, SVRNODE and SLVNODE of another file take the place of those of this one. */
 static int read_nodes(struct loader *loader)
 {
-	struct k2i_settings *settings = loader->settings;
+	struct k2i_settings *settings = loader->checker.settings;
 	const struct k2i_setting *setting = k2i_setting_find(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_CHMPXCONF");
-	struct k2i_place at = loader->places.keys[setting - k2i_settings_table];
+	struct k2i_place at = loader->checker.settings->places->keys[setting - k2i_settings_table];
 	const char *text = settings->nodes_file, *json = is_json(text) ? strchr(text, '{') : NULL;
 	char *path;
 	int status;
 
 	if (settings->receiver_present) {
-		finding(loader, settings->fuse_present ? K2I_FINDING_ERROR : K2I_FINDING_WITHOUT_EFFECT, at,
+		k2i_checker_find(
+			&loader->checker, settings->fuse_present ? K2I_FINDING_ERROR : K2I_FINDING_WITHOUT_EFFECT, at,
 			settings->fuse_present ? "K2HTPDTOR_CHMPXCONF is for a sender's file; put [K2HFTFUSESVR] into "
 						 "another one"
 					       : "K2HTPDTOR_CHMPXCONF has no effect: a receiver sends nothing");
 		return 0;
 	}
-	if (loader->places.sections[K2I_SECTION_GLOBAL].file || settings->server_count || settings->sender_count)
-		finding(loader, K2I_FINDING_WARNING, at,
+	if (loader->checker.settings->places->sections[K2I_SECTION_GLOBAL].file || settings->server_count ||
+	    settings->sender_count)
+		k2i_checker_find(
+			&loader->checker, K2I_FINDING_WARNING, at,
 			"[GLOBAL], [SVRNODE] and [SLVNODE] of this file have no effect: those of K2HTPDTOR_CHMPXCONF "
 			"count");
 	k2i_settings_nodes_clear(settings);
@@ -410,7 +373,8 @@ static int read_nodes(struct loader *loader)
 	if (!status)
 		status = path ? read_file(loader, path, json) : -ENOMEM;
 	if (status && status != -ENOMEM) {
-		finding(loader, K2I_FINDING_ERROR, at, "K2HTPDTOR_CHMPXCONF: %s: %s", path, strerror(-status));
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, at, "K2HTPDTOR_CHMPXCONF: %s: %s", path,
+				 strerror(-status));
 		status = 0;
 	}
 	free(path);
@@ -419,42 +383,42 @@ static int read_nodes(struct loader *loader)
 
 static int read_all(struct loader *loader, const char *file, const char *json)
 {
-	struct k2i_settings *settings = loader->settings;
+	struct k2i_settings *settings = loader->checker.settings;
 	int status = read_file(loader, file, json);
 
 	if (!status && settings->nodes_file)
 		status = read_nodes(loader);
 	/* A file without a section could not be read: nothing can be missed in it. */
-	if (!status && (loader->header.file || !loader->errors))
-		k2i_settings_complete(settings, &loader->places, finding, loader);
+	if (!status && (loader->header.file || !loader->checker.errors))
+		k2i_settings_complete(&loader->checker);
 	return status;
 }
 
 int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings)
 {
-	struct loader loader = {.report = report, .argument = argument, .section = K2I_SECTION_COUNT};
+	struct k2i_settings *made = calloc(1, sizeof(*made));
+	struct loader loader = {.checker = {made, report, argument, 0}, .section = K2I_SECTION_COUNT};
 	const char *json = is_json(file) ? strchr(file, '{') : NULL;
 	int status = -ENOMEM;
 
 	*settings = NULL;
-	loader.places.keys = calloc(k2i_settings_table_count, sizeof(*loader.places.keys));
 	loader.said_in = calloc(k2i_settings_table_count, sizeof(*loader.said_in));
-	loader.settings = calloc(1, sizeof(*loader.settings));
-	if (loader.places.keys && loader.said_in && loader.settings) {
-		loader.settings->file = strdup(json ? "(JSON)" : file);
-		if (loader.settings->file)
-			status = defaults(loader.settings);
-		if (!status)
-			status = read_all(&loader, loader.settings->file, json);
+	if (made) {
+		made->places =
+			calloc(1, sizeof(*made->places) + k2i_settings_table_count * sizeof(made->places->keys[0]));
+		made->file = strdup(json ? "(JSON)" : file);
 	}
-	free(loader.places.keys);
+	if (made && made->places && made->file && loader.said_in)
+		status = defaults(made);
+	if (!status)
+		status = read_all(&loader, made->file, json);
 	free(loader.said_in);
 	if (status) {
-		k2i_settings_free(loader.settings);
+		k2i_settings_free(made);
 		return status;
 	}
-	*settings = loader.settings;
-	return loader.errors;
+	*settings = made;
+	return loader.checker.errors;
 }
 
 struct first_error {

@@ -136,7 +136,7 @@ void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int e
 		break;
 	case K2I_QUEUE_FILE:
 		(void)snprintf(message, message_room, "%s: K2HFILE %s: %s",
-			       k2i_settings_place(settings, &settings->queue_place, place, sizeof(place)),
+			       k2i_settings_place(settings, K2I_SECTION_K2HFTFUSE, "K2HFILE", place, sizeof(place)),
 			       settings->queue_file, ring_reason(error));
 		break;
 	}

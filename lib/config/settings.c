@@ -2,6 +2,7 @@
 #include "config/settings.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,14 +20,37 @@ const char *k2i_place_text(const struct k2i_place *place, const char *file, char
 	return text;
 }
 
-const char *k2i_settings_place(const struct k2i_settings *settings, const struct k2i_place *place, char *text,
-			       size_t room)
+struct k2i_place k2i_settings_key_place(const struct k2i_settings *settings, enum k2i_section section, const char *key)
 {
-	if (place->file && place->line)
-		(void)snprintf(text, room, "%s:%u", place->file, place->line);
+	static const struct k2i_place unsaid;
+
+	return settings->places ? settings->places->keys[k2i_setting_find(section, key) - k2i_settings_table] : unsaid;
+}
+
+const char *k2i_settings_place(const struct k2i_settings *settings, enum k2i_section section, const char *key,
+			       char *text, size_t room)
+{
+	struct k2i_place place = k2i_settings_key_place(settings, section, key);
+
+	if (place.file && place.line)
+		(void)snprintf(text, room, "%s:%u", place.file, place.line);
 	else
 		(void)snprintf(text, room, "%s", settings->file);
 	return text;
+}
+
+void k2i_checker_find(struct k2i_checker *checker, enum k2i_finding finding, struct k2i_place place, const char *format,
+		      ...)
+{
+	char text[5000];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	checker->errors += finding == K2I_FINDING_ERROR;
+	checker->report(checker->argument, finding, place.file ? place.file : checker->settings->file, place.line,
+			text);
 }
 
 const struct k2i_node *k2i_settings_node(const struct k2i_settings *settings, bool server)
@@ -200,6 +224,7 @@ void k2i_settings_free(struct k2i_settings *settings)
 	for (number = 0; number < settings->included_count; number++)
 		free(settings->included[number]);
 	free(settings->included);
+	free(settings->places);
 	free(settings->file);
 	free(settings);
 }

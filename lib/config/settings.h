@@ -14,6 +14,18 @@
  * range, default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
  */
 
+enum k2i_section {
+	K2I_SECTION_GLOBAL,
+	K2I_SECTION_SVRNODE,
+	K2I_SECTION_SLVNODE,
+	K2I_SECTION_K2HTPDTOR,
+	K2I_SECTION_K2HFTFUSE,
+	K2I_SECTION_K2HFTFUSE_RULE,
+	K2I_SECTION_K2HFTFUSE_RULE_DIR,
+	K2I_SECTION_K2HFTFUSESVR,
+	K2I_SECTION_COUNT
+};
+
 #define K2I_QUARANTINE_BYTES_MIN (UINT64_C(32) << 20) /* of QUARANTINEMAX */
 
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
@@ -135,9 +147,7 @@ struct k2i_settings {
 	uint64_t quarantine_bytes;     /* QUARANTINEMAX */
 	uint64_t window_bytes;         /* WINDOW */
 	uint64_t frame_bytes_max;      /* FRAMEMAX */
-	/* Where keys are said whose mistakes show only in use. */
-	struct k2i_place queue_place, base_place, state_place, unify_place, format_place, time_format_place;
-	struct k2i_place user_place, group_place;
+	struct k2i_places *places;     /* where the file says what; NULL: it is no file's */
 };
 
 /*
@@ -147,9 +157,9 @@ struct k2i_settings {
  */
 int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
 void k2i_settings_free(struct k2i_settings *settings);
-/* "FILE:LINE" of a place, or "FILE" if nothing is said there. */
-const char *k2i_settings_place(const struct k2i_settings *settings, const struct k2i_place *place, char *text,
-			       size_t room);
+/* "FILE:LINE" of a key of GLOBAL, K2HFTFUSE or K2HFTFUSESVR, or "FILE" if it is not said. */
+const char *k2i_settings_place(const struct k2i_settings *settings, enum k2i_section section, const char *key,
+			       char *text, size_t room);
 
 /*
  * The SVRNODE that applies: `server` that of the receiver itself, else the one that a sender sends to; one that says

@@ -6,18 +6,6 @@
 
 /* settings.def as data, for the files of this folder. */
 
-enum k2i_section {
-	K2I_SECTION_GLOBAL,
-	K2I_SECTION_SVRNODE,
-	K2I_SECTION_SLVNODE,
-	K2I_SECTION_K2HTPDTOR,
-	K2I_SECTION_K2HFTFUSE,
-	K2I_SECTION_K2HFTFUSE_RULE,
-	K2I_SECTION_K2HFTFUSE_RULE_DIR,
-	K2I_SECTION_K2HFTFUSESVR,
-	K2I_SECTION_COUNT
-};
-
 enum k2i_value_type {
 	K2I_TYPE_TEXT,
 	K2I_TYPE_PATH,     /* absolute */
@@ -103,18 +91,26 @@ void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE
 /* Where a file says what: the last header of each section, and each key, indexed as the table. */
 struct k2i_places {
 	struct k2i_place sections[K2I_SECTION_COUNT];
-	struct k2i_place *keys;
+	struct k2i_place keys[];
 };
+/* Where a key is said; without a file, it is not. */
+struct k2i_place k2i_settings_key_place(const struct k2i_settings *settings, enum k2i_section section, const char *key);
 
 /* "line LINE" for a reader of `file`, else "FILE:LINE". */
 const char *k2i_place_text(const struct k2i_place *place, const char *file, char *text, size_t room);
 
+/* For those who find something. */
+struct k2i_checker {
+	struct k2i_settings *settings;
+	k2i_settings_report *report;
+	void *argument;
+	int errors;
+};
 /* A place without file is the whole file. */
-typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, struct k2i_place place, const char *format,
-				  ...) __attribute__((format(printf, 4, 5)));
+void k2i_checker_find(struct k2i_checker *checker, enum k2i_finding finding, struct k2i_place place, const char *format,
+		      ...) __attribute__((format(printf, 4, 5)));
 /* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */
-void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
-			   k2i_settings_finding *finding, void *argument);
+void k2i_settings_complete(struct k2i_checker *checker);
 
 /* settings.c: forgets GLOBAL, SVRNODE and SLVNODE. */
 void k2i_settings_nodes_clear(struct k2i_settings *settings);
@@ -125,7 +121,6 @@ bool k2i_sender_node_has_tls(const struct k2i_sender_node *node);
 const char *k2i_own_server_find(struct k2i_settings *settings);
 
 /* check_tls.c: the same for all that is about TLS, the files included. */
-void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,
-			    k2i_settings_finding *finding, void *argument);
+void k2i_settings_tls_check(struct k2i_checker *checker);
 
 #endif

@@ -40,7 +40,7 @@ static int user_find(const struct k2i_settings *settings, struct k2i_identity *i
 	const struct passwd *entry = getpwnam(settings->run_user);
 	char at[PATH_MAX + 16];
 
-	k2i_settings_place(settings, &settings->user_place, at, sizeof(at));
+	k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "USER", at, sizeof(at));
 	if (!entry && !id_parse(settings->run_user, &identity->user)) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: %s: USER = %s: there is no such user", at, settings->run_user);
 		return -EINVAL;
@@ -68,7 +68,8 @@ static int group_find(const struct k2i_settings *settings, struct k2i_identity *
 		identity->group = entry->gr_gid;
 	else if (!id_parse(settings->run_group, &identity->group)) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: %s: GROUP = %s: there is no such group",
-			k2i_settings_place(settings, &settings->group_place, at, sizeof(at)), settings->run_group);
+			k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "GROUP", at, sizeof(at)),
+			settings->run_group);
 		return -EINVAL;
 	}
 	return 0;
@@ -95,7 +96,7 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 	if (identity->user == geteuid() && identity->group == getegid())
 		return 0;
 	k2i_log(K2HFT_LOG_ERROR, "receiver: %s: only root can become USER = %s%s%s: start it as root, or as that user",
-		k2i_settings_place(settings, &settings->user_place, at, sizeof(at)), settings->run_user,
+		k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "USER", at, sizeof(at)), settings->run_user,
 		settings->run_group ? ", GROUP = " : "", settings->run_group ? settings->run_group : "");
 	return -EINVAL;
 }

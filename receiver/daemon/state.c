@@ -26,7 +26,7 @@ static int state_failed(const struct k2i_state *state, const struct k2i_settings
 	bool own = settings->state_directory;
 	char at[PATH_MAX + 16];
 
-	k2i_settings_place(settings, own ? &settings->state_place : &settings->base_place, at, sizeof(at));
+	k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, own ? "STATEDIR" : "FILE_BASEDIR", at, sizeof(at));
 	if (error == -EWOULDBLOCK)
 		k2i_log(K2HFT_LOG_ERROR,
 			"ledger: %s: another receiver uses %s; end it, or give this one a STATEDIR of its own", at,

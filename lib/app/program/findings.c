@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -15,44 +14,19 @@
 #include "app/rules/hosts.h"
 #include "app/rules/rules.h"
 #include "base/log.h"
+#include "config/table.h"
 
-struct collector {
-	k2i_settings_report *report;
-	void *argument;
-	const struct k2i_settings *settings;
-	int errors;
-};
-
-/* Hands a finding on, and counts errors. */
-static void take(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
+/* Where a key of the receiver's section is said. */
+static struct k2i_place place_of(const struct k2i_checker *checker, const char *key)
 {
-	struct collector *collector = argument;
-
-	collector->errors += finding == K2I_FINDING_ERROR;
-	collector->report(collector->argument, finding, file, line, text);
-}
-
-__attribute__((format(printf, 4, 5))) static void find(struct collector *collector, enum k2i_finding finding,
-						       const struct k2i_place *place, const char *format, ...)
-{
-	char text[PATH_MAX + 256];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	take(collector, finding, place->file ? place->file : collector->settings->file, place->line, text);
+	return k2i_settings_key_place(checker->settings, K2I_SECTION_K2HFTFUSESVR, key);
 }
 
 /* Formats -------------------------------------------------------------------------------------------------------- */
 
-static char part_letter(enum k2i_format_kind kind)
+static void format_warn(struct k2i_checker *checker, const char *text, char letter)
 {
-	static const char letters[] = {[K2I_FORMAT_TIME] = 'T',    [K2I_FORMAT_HOST] = 'H', [K2I_FORMAT_PID] = 'P',
-				       [K2I_FORMAT_PATH] = 'F',    [K2I_FORMAT_NAME] = 'f', [K2I_FORMAT_RECORD] = 'L',
-				       [K2I_FORMAT_TRIMMED] = 'l', [K2I_FORMAT_JSON] = 'J'};
-
-	return letters[kind];
+	k2i_checker_find(checker, K2I_FINDING_WARNING, place_of(checker, "FORMAT"), text, letter);
 }
 
 /* Whether the quotes of a string that stand open before a literal do so behind it. */
@@ -66,100 +40,83 @@ static bool quotes_after(const struct k2i_format *format, const struct k2i_forma
 }
 
 /* Records, hosts and paths in the quotes of a JSON string can have quotes themselves. */
-static void format_check_quotes(struct collector *collector, const struct k2i_format *format)
+static void format_check_quotes(struct k2i_checker *checker, const struct k2i_format *format)
 {
-	const struct k2i_place *place = &collector->settings->format_place;
+	static const char records[K2I_FORMAT_KINDS] = {[K2I_FORMAT_RECORD] = 'L', [K2I_FORMAT_TRIMMED] = 'l'};
+	static const char names[K2I_FORMAT_KINDS] = {
+		[K2I_FORMAT_HOST] = 'H', [K2I_FORMAT_PATH] = 'F', [K2I_FORMAT_NAME] = 'f'};
 	bool open = false;
 
 	for (size_t number = 0; number < format->part_count; number++) {
 		const struct k2i_format_part *part = &format->parts[number];
-		bool record = part->kind == K2I_FORMAT_RECORD || part->kind == K2I_FORMAT_TRIMMED;
 
 		if (part->kind == K2I_FORMAT_LITERAL)
 			open = quotes_after(format, part, open);
-		else if (open && record)
-			find(collector, K2I_FINDING_WARNING, place,
-			     "FORMAT has %%%c in quotes, and a record can have quotes itself: %%J escapes them",
-			     part_letter(part->kind));
-		else if (open && !format->uses[K2I_FORMAT_JSON] &&
-			 (part->kind == K2I_FORMAT_HOST || part->kind == K2I_FORMAT_PATH ||
-			  part->kind == K2I_FORMAT_NAME))
-			find(collector, K2I_FINDING_WARNING, place,
-			     "FORMAT has %%%c in quotes, which are escaped in it only if %%J is there, too",
-			     part_letter(part->kind));
+		else if (open && records[part->kind])
+			format_warn(checker,
+				    "FORMAT has %%%c in quotes, and a record can have quotes itself: %%J escapes them",
+				    records[part->kind]);
+		else if (open && names[part->kind] && !format->uses[K2I_FORMAT_JSON])
+			format_warn(checker,
+				    "FORMAT has %%%c in quotes, which are escaped in it only if %%J is there, too",
+				    names[part->kind]);
 	}
 }
 
-static void format_check_text(struct collector *collector, const struct k2i_format *format)
+static void format_check_text(struct k2i_checker *checker, const struct k2i_format *format)
 {
 	const struct k2i_format_part *last = &format->parts[format->part_count - 1];
-	const struct k2i_place *place = &collector->settings->format_place;
 
 	if (!format->uses[K2I_FORMAT_RECORD] && !format->uses[K2I_FORMAT_TRIMMED] && !format->uses[K2I_FORMAT_JSON])
-		find(collector, K2I_FINDING_WARNING, place,
-		     "FORMAT has none of %%L, %%l and %%J: records are acknowledged, but their text is not written");
+		format_warn(checker,
+			    "FORMAT has none of %%L, %%l and %%%c: records are acknowledged, but their text is not "
+			    "written",
+			    'J');
 	if (last->kind != K2I_FORMAT_RECORD &&
 	    (last->kind != K2I_FORMAT_LITERAL || format->literals[last->at + last->bytes - 1] != '\n'))
-		find(collector, K2I_FINDING_WARNING, place,
-		     "FORMAT does not end with \\n or %%L: records are written without a line end between them");
-	format_check_quotes(collector, format);
+		format_warn(checker,
+			    "FORMAT does not end with \\n or %%%c: records are written without a line end between them",
+			    'L');
+	format_check_quotes(checker, format);
 }
 
 /* NULL: it has an error. */
-static struct k2i_format *format_compile(struct collector *collector, const char *format, const char *time_format,
-					 const struct k2i_place *place)
+static struct k2i_format *format_compile(struct k2i_checker *checker, const char *format, const char *time_format,
+					 const char *key)
 {
 	struct k2i_format *compiled = NULL;
 	char message[512] = "";
 
 	if (k2i_format_compile(format, time_format, &compiled, message, sizeof(message)))
-		find(collector, K2I_FINDING_ERROR, place, "%s", message);
+		k2i_checker_find(checker, K2I_FINDING_ERROR, place_of(checker, key), "%s", message);
 	return compiled;
 }
 
-static void output_check(struct collector *collector)
+static void output_check(struct k2i_checker *checker)
 {
-	const struct k2i_settings *settings = collector->settings;
-	const struct k2i_place *place = &settings->format_place, *time_place = &settings->time_format_place;
-	struct k2i_format *time_only =
-		settings->time_format ? format_compile(collector, "%T", settings->time_format, time_place) : NULL;
-	struct k2i_format *format = format_compile(collector, settings->format, NULL, place);
-	bool has_time = format && k2i_format_has_time(format);
+	const struct k2i_settings *settings = checker->settings;
+	struct k2i_format *format = format_compile(checker, settings->format, NULL, "FORMAT"), *time_only = NULL;
+	const char *refused = NULL;
 
+	if (settings->time_format)
+		time_only = format_compile(checker, "%T", settings->time_format, "FILE_TIMEFORM");
 	if (format)
-		format_check_text(collector, format);
-	if (time_only && format && !has_time)
-		find(collector, K2I_FINDING_WITHOUT_EFFECT, time_place,
-		     "FILE_TIMEFORM has no effect: there is no %%T in FORMAT");
-	if (has_time && !settings->time_format)
-		find(collector, K2I_FINDING_WARNING, place, "%%T in FORMAT has no effect: there is no FILE_TIMEFORM");
+		format_check_text(checker, format);
+	if (time_only && format && !k2i_format_has_time(format))
+		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, place_of(checker, "FILE_TIMEFORM"),
+				 "FILE_TIMEFORM has no effect: there is no %%T in FORMAT");
+	if (!settings->time_format && format && k2i_format_has_time(format))
+		format_warn(checker, "%%%c in FORMAT has no effect: there is no FILE_TIMEFORM", 'T');
 	k2i_format_free(time_only);
 	k2i_format_free(format);
-	if (settings->unify_file) {
-		const char *refused = k2i_format_unify_check(settings->unify_file, (uint64_t)time(NULL) * 1000000000u);
-
-		if (refused)
-			find(collector, K2I_FINDING_ERROR, &settings->unify_place, "FILE_UNIFY \"%s\" %s",
-			     settings->unify_file, refused);
-	}
+	if (settings->unify_file)
+		refused = k2i_format_unify_check(settings->unify_file, (uint64_t)time(NULL) * 1000000000u);
+	if (refused)
+		k2i_checker_find(checker, K2I_FINDING_ERROR, place_of(checker, "FILE_UNIFY"), "FILE_UNIFY \"%s\" %s",
+				 settings->unify_file, refused);
 }
 
 /* Rules ---------------------------------------------------------------------------------------------------------- */
-
-/* Compiles a file of one rule. Its first error is all that it has, so the place in the message is known beforehand. */
-static void rule_check(struct collector *collector, struct k2i_rule *rule, const struct k2i_place *place)
-{
-	const struct k2i_settings one = {.file = (char *)(uintptr_t)place->file, .rules = rule, .rule_count = 1};
-	struct k2i_rules *rules = NULL;
-	char message[1024] = "", begin[PATH_MAX + 32];
-	int begin_bytes = snprintf(begin, sizeof(begin), "%s:%u: ", place->file, place->line);
-
-	if (k2i_rules_compile(&one, &rules, message, sizeof(message)) == 0)
-		k2i_rules_free(rules);
-	else
-		find(collector, K2I_FINDING_ERROR, place, "%s",
-		     strncmp(message, begin, (size_t)begin_bytes) == 0 ? message + begin_bytes : message);
-}
 
 /* Syntax of POSIX, which K2HFTFUSE has, that is none of PCRE2 or another: what to write in its place, or NULL. */
 static const char *posix_find(const char *text)
@@ -182,40 +139,34 @@ static const char *posix_find(const char *text)
 	return NULL;
 }
 
-/* Sections are compiled one at a time, since the compiler of rules stops at the first error. */
-static void patterns_check(struct collector *collector, const struct k2i_rule *rule)
+static void patterns_check(struct k2i_checker *checker, const struct k2i_rule *rule)
 {
-	struct k2i_pattern *pattern = rule->default_allow ? rule->deny : rule->allow;
+	const struct k2i_pattern *pattern = rule->default_allow ? rule->deny : rule->allow;
 	const struct k2i_pattern *end = pattern + (rule->default_allow ? rule->deny_count : rule->allow_count);
-	struct k2i_rule one = *rule;
-	const char *posix;
+	char message[1024];
 
-	one.allow_count = one.deny_count = 0;
-	if (one.target && *one.target)
-		rule_check(collector, &one, &rule->place);
-	one.directory = true;
-	one.target = NULL;
-	*(rule->default_allow ? &one.deny_count : &one.allow_count) = 1;
 	for (; pattern < end; pattern++) {
-		*(rule->default_allow ? &one.deny : &one.allow) = pattern;
-		rule_check(collector, &one, &pattern->place);
-		posix = posix_find(pattern->text);
+		const char *posix = posix_find(pattern->text);
+
+		if (k2i_pattern_check(pattern, message, sizeof(message)))
+			k2i_checker_find(checker, K2I_FINDING_ERROR, pattern->place, "%s: %s",
+					 rule->default_allow ? "DENY" : "ALLOW", message);
 		if (posix)
-			find(collector, K2I_FINDING_WARNING, &pattern->place, "%s: %s", pattern->text, posix);
+			k2i_checker_find(checker, K2I_FINDING_WARNING, pattern->place, "%s: %s", pattern->text, posix);
 	}
 }
 
 /* The receiver ---------------------------------------------------------------------------------------------------- */
 
 /* Finds out whether a directory is there, or can be made in the nearest one that is. */
-static void directory_check(struct collector *collector, const char *key, const char *path,
-			    const struct k2i_place *place)
+static void directory_check(struct k2i_checker *checker, const char *key, const char *path)
 {
-	char above[PATH_MAX];
+	char above[PATH_MAX], *slash;
 	struct stat status;
-	char *slash;
 	int error;
 
+	if (!path || *path != '/')
+		return;
 	(void)snprintf(above, sizeof(above), "%s", path);
 	while (stat(above, &status) && errno == ENOENT && (slash = strrchr(above, '/')) != NULL)
 		slash[slash == above && above[1]] = '\0';
@@ -224,50 +175,48 @@ static void directory_check(struct collector *collector, const char *key, const 
 		error = errno;
 	/* The receiver may run as somebody else than who checks its file. */
 	if (error)
-		find(collector, error == EACCES ? K2I_FINDING_WARNING : K2I_FINDING_ERROR, place,
-		     "%s = %s can't be used: %s: %s%s", key, path, above, strerror(error),
-		     error == EACCES ? " for the user who asks" : "");
-}
-
-static void directories_check(struct collector *collector)
-{
-	const struct k2i_settings *settings = collector->settings;
-
-	if (settings->base_directory && *settings->base_directory == '/')
-		directory_check(collector, "FILE_BASEDIR", settings->base_directory, &settings->base_place);
-	if (settings->state_directory && *settings->state_directory == '/')
-		directory_check(collector, "STATEDIR", settings->state_directory, &settings->state_place);
+		k2i_checker_find(checker, error == EACCES ? K2I_FINDING_WARNING : K2I_FINDING_ERROR,
+				 place_of(checker, key), "%s = %s can't be used: %s: %s%s", key, path, above,
+				 strerror(error), error == EACCES ? " for the user who asks" : "");
 }
 
 /* Contract -------------------------------------------------------------------------------------------------------- */
 
-static int collect(struct collector *collector, const char *file, struct k2i_settings **settings)
+static int collect(struct k2i_checker *checker, const char *file, struct k2i_settings **settings)
 {
 	struct k2i_hosts *hosts = NULL;
-	int status = k2i_settings_check(file, take, collector, settings);
+	int status = k2i_settings_check(file, checker->report, checker->argument, settings);
 
 	if (status < 0)
 		return status;
-	collector->settings = *settings;
+	checker->settings = *settings;
+	checker->errors = status;
 	for (size_t number = 0; number < (*settings)->rule_count; number++)
-		patterns_check(collector, &(*settings)->rules[number]);
+		patterns_check(checker, &(*settings)->rules[number]);
 	if (!(*settings)->receiver_present)
 		return 0;
-	if (k2i_hosts_compile(*settings, take, collector, &hosts) == -ENOMEM)
-		find(collector, K2I_FINDING_ERROR, &(struct k2i_place){0}, "%s", strerror(ENOMEM));
+	status = k2i_hosts_compile(*settings, checker->report, checker->argument, &hosts);
+	checker->errors += status == -EINVAL;
 	k2i_hosts_free(hosts);
-	output_check(collector);
-	return 0;
+	output_check(checker);
+	return status == -ENOMEM ? status : 0;
 }
 
 int k2i_findings_collect(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings)
 {
-	struct collector collector = {.report = report, .argument = argument};
-	int status = collect(&collector, file, settings);
+	struct k2i_checker checker = {.report = report, .argument = argument};
+	int status = collect(&checker, file, settings);
 
-	if (!status && (*settings)->receiver_present)
-		directories_check(&collector);
-	return status ? status : collector.errors;
+	if (status) {
+		k2i_settings_free(*settings);
+		*settings = NULL;
+		return status;
+	}
+	if ((*settings)->receiver_present) {
+		directory_check(&checker, "FILE_BASEDIR", (*settings)->base_directory);
+		directory_check(&checker, "STATEDIR", (*settings)->state_directory);
+	}
+	return checker.errors;
 }
 
 static void finding_log(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
@@ -287,20 +236,18 @@ static void finding_log(void *argument, enum k2i_finding finding, const char *fi
 int k2i_findings_log(const char *file, struct k2i_settings **settings)
 {
 	unsigned notes = 0;
-	struct collector collector = {.report = finding_log, .argument = &notes};
-	int status = collect(&collector, file, settings);
+	struct k2i_checker checker = {.report = finding_log, .argument = &notes};
+	int status = collect(&checker, file, settings);
 
-	if (status) {
+	if (status)
 		k2i_log(K2HFT_LOG_ERROR, "%s: %s", file[strspn(file, " \t\r\n\\")] == '{' ? "(JSON)" : file,
 			strerror(-status));
-		return status;
-	}
-	if (notes)
+	else if (notes)
 		k2i_log(K2HFT_LOG_INFO, "%s: %u keys or sections have no effect: k2hft check lists them",
 			(*settings)->file, notes);
-	if (!collector.errors)
+	if (!status && !checker.errors)
 		return 0;
 	k2i_settings_free(*settings);
 	*settings = NULL;
-	return -EINVAL;
+	return status ? status : -EINVAL;
 }

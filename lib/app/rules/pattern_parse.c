@@ -8,6 +8,7 @@
 
 #include "config/ini_read.h"
 #include "app/rules/pattern_literal.h"
+#include "app/rules/rules.h"
 
 /* An expression in quotes: its parts without the quotes, their backslashes as they are. */
 struct quoted {
@@ -136,6 +137,17 @@ int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *m
 			error = text_set(text, matcher);
 	}
 	free(text);
+	return error;
+}
+
+int k2i_pattern_check(const struct k2i_pattern *pattern, char *message, size_t message_room)
+{
+	struct k2i_matcher matcher;
+	int error = k2i_matcher_compile(pattern, &matcher, message, message_room);
+
+	if (error == -ENOMEM)
+		(void)snprintf(message, message_room, "no memory");
+	k2i_matcher_clear(&matcher);
 	return error;
 }
 

@@ -18,6 +18,8 @@ struct k2i_rule_match; /* one rule, compiled */
  */
 int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message,
 		      size_t message_room);
+/* Compiles a pattern by itself: -EINVAL with the reason in message, -ENOMEM. */
+int k2i_pattern_check(const struct k2i_pattern *pattern, char *message, size_t message_room);
 void k2i_rules_free(struct k2i_rules *rules);
 
 /*

@@ -550,7 +550,8 @@ static int base_failed(const struct k2i_settings *settings, const char *what, in
 	char at[PATH_MAX + 16];
 
 	k2i_log(K2HFT_LOG_ERROR, "output: %s: can't %s FILE_BASEDIR %s: %s",
-		k2i_settings_place(settings, &settings->base_place, at, sizeof(at)), what, settings->base_directory,
+		k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR", at, sizeof(at)), what,
+		settings->base_directory,
 		error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
 	return error;
 }
@@ -601,7 +602,7 @@ static int prefix_failed(const struct k2i_settings *settings, int error)
 	k2i_log(K2HFT_LOG_ERROR,
 		"ledger: %s: STATEDIR must not be FILE_BASEDIR itself, where streams can have the names of its files; "
 		"name a directory in it, or elsewhere",
-		k2i_settings_place(settings, &settings->state_place, at, sizeof(at)));
+		k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "STATEDIR", at, sizeof(at)));
 	return error;
 }
 

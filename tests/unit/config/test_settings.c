@@ -112,8 +112,8 @@ static void test_every_setting(void **state)
 	assert_int_equal(settings->servers[0].ssl, K2I_SSL_NO);
 	assert_int_equal(settings->queue_type, K2I_QUEUE_FILE);
 	assert_string_equal(settings->queue_file, "/var/q");
-	assert_true(settings->queue_place.line > 0);
-	assert_string_equal(settings->queue_place.file, settings->file);
+	assert_true(k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSE, "K2HFILE").line > 0);
+	assert_string_equal(k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSE, "K2HFILE").file, settings->file);
 	assert_false(settings->queue_fresh);
 	assert_int_equal(settings->ring_bytes, 1 << 30);
 	assert_int_equal(settings->full, K2HFT_FULL_DROP);
@@ -130,8 +130,8 @@ static void test_every_setting(void **state)
 	assert_string_equal(settings->base_directory, "/srv/a b");
 	assert_string_equal(settings->unify_file, "log/%Y.log");
 	assert_string_equal(settings->format, "%T {'m':'%l'}\\n");
-	assert_int_equal(settings->format_place.line, 31);
-	assert_string_equal(settings->format_place.file, settings->file);
+	assert_int_equal(k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSESVR, "FORMAT").line, 31);
+	assert_string_equal(k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSESVR, "FORMAT").file, settings->file);
 	assert_string_equal(settings->time_format, "%F %T.%-");
 	assert_string_equal(settings->state_directory, "/s");
 	assert_string_equal(settings->listen_address, "::1");
