@@ -22,9 +22,12 @@ WRONG = (
     ("--from x left", "argument left: "),
     ("--compare one", "--compare one: a second file "),
     ("--compare one two three", "--compare one: a second file "),
-    ("-n 1 --bytes 1", "-n, --bytes, --seconds, --sustain: one of them only"),
-    ("--sustain 5 -n 1", "-n, --bytes, --seconds, --sustain: one of them only"),
+    ("-n 1 --bytes 1", "-n, --bytes, --seconds, --sustain, --window: one of them only"),
+    ("--sustain 5 -n 1", "-n, --bytes, --seconds, --sustain, --window: one of them only"),
     ("--sustain 5 --rate 3", "--rate --sustain: one of them only"),
+    ("--sustain 20 --window 1", "-n, --bytes, --seconds, --sustain, --window: one of them only"),
+    ("--warmup 1 --seconds 3", "-n, --bytes, --seconds, --sustain, --window: one of them only"),
+    ("--published --brief --window 1", "--brief --window: "),
     ("--unify --rate 3", "--rate --unify: "),
     ("--input /etc/passwd --size 3", "--size --input: "),
     ("--level synced --by mount", "--level synced: a mount "),
@@ -38,17 +41,18 @@ WRONG = (
 AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--ring 2M --ring 4M",
          "-r a -r b")
 # Options that another receiver has its own of, or whose effect it does not show.
-ELSEWHERE = ("--rate 1", "--sustain 5", "--format json", "--unify", "--tls", "--link 3", "--by record")
+ELSEWHERE = ("--rate 1", "--sustain 5", "--window 1", "--format json", "--unify", "--tls", "--link 3", "--by record")
 # Options without an effect there: the job decides it itself, or measures nothing.
 PRESET = ("--receiver a", "--by push", "--size 10", "--senders 3", "--writers 3", "--per-write 3", "--count 3",
           "--bytes 3", "--seconds 3", "--rate 3", "--format json", "--unify", "--rules 3", "--compress never",
           "--level synced", "--tls", "--psk x", "--link 3")
+WINDOWS = ("--warmup 3", "--window 3")
 MEASURED = ("--runs 3", "--ring 1M", "--note x", "--resume", "--all", "--seed-table", "--brief")
 FILES = ("--tsv x", "--json x", "--markdown x", "--html x")
 WITHOUT_EFFECT = (
-    ("--all", (*PRESET, "--seed-table")),
+    ("--all", (*PRESET, *WINDOWS, "--seed-table", "--published")),
     ("--seed-table", (*PRESET, "--input x", "--sustain 5", "--memory-limit 1G")),
-    ("--from x", (*PRESET, *MEASURED, "--input x", "--sustain 5", "--memory-limit 1G")),
+    ("--from x", (*PRESET, *WINDOWS, *MEASURED, "--input x", "--sustain 5", "--memory-limit 1G")),
     ("--compare a b", (*PRESET, *MEASURED, *FILES, "--from x")),
     ("", ("--brief",)),
     ("--by record,idle", ("--senders 3", "--per-write 3", "--count 3", "--bytes 3", "--rate 3",

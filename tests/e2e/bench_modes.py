@@ -93,6 +93,14 @@ def main():
             assert sum(result["series_mb_per_s"]) * 1e6 < 1.5 * result["sent_bytes"], result
             assert result["first_quarter_mb_per_s"] == result["series_mb_per_s"][0], result
 
+        # The rates are those of the ten windows behind the warm-up.
+        (result,) = measure(work, "--by", "library", "--size", "1K", "--warmup", "2", "--window", "1")
+        windows = result["series_mb_per_s"][2:12]
+        assert len(windows) == 10 and result["seconds"] == 12, result
+        assert abs(sum(windows) / 10 / result["committed_mb_per_s"] - 1) < 1e-9, result
+        assert (result["window_lowest_mb_per_s"], result["window_highest_mb_per_s"]) == (min(windows), max(windows)), result
+        assert abs(result["committed_records_per_s"] * 1024 / 1e6 / result["committed_mb_per_s"] - 1) < 1e-9, result
+
         (result,) = measure(work, "--by", "record", "--size", "10")
         assert result["record_ns"] > 0 and result["committed_mb_per_s"] is None, result
 

@@ -173,8 +173,7 @@ static int groups_measure(struct bench_run *run, struct bench_report *report)
 	bool measured = false;
 	int status = 0;
 
-	if (report->row_count == 0)
-		bench_table_head(report);
+	bench_table_head(report);
 	for (first = 0; status == 0 && first < report->count; first += count) {
 		count = group_count(report, first);
 		if (report->results[first].runs == 0) {
@@ -262,6 +261,7 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 		(void)munmap(run->shared, sizeof(*run->shared));
 	}
 	if (status == 0) {
+		bench_published_print(report);
 		bench_knees_print(stdout, &bullet, report);
 		(void)fputs(report->skipped, stdout);
 	}
@@ -307,12 +307,12 @@ static int report_again(const struct bench_options *options, struct bench_report
 
 	if (bench_json_read(options->from_file, report))
 		return STATUS_FAILED;
-	if (report->row_count == 0)
-		bench_table_head(report);
+	bench_table_head(report);
 	for (number = 0; report->row_count == 0 && number < report->count; number++)
 		bench_table_line(report, &report->results[number]);
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
+	bench_published_print(report);
 	bench_knees_print(stdout, &bullet, report);
 	text_show(stdout, report->skipped, true);
 	if (bench_files_write(options, report, false))

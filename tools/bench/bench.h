@@ -28,6 +28,7 @@
 /* TMPFS is no way to a receiver: mount-append is measured against it. */
 enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_APPEND, BENCH_RECORD, BENCH_IDLE, BENCH_TMPFS };
 extern const char *const bench_way_names[], *const bench_format_names[];
+#define BENCH_FORMAT_PUBLISHED 2u
 
 /* A point that is measured: all that tells one line of the table from another. point.c has the names of its fields. */
 struct bench_point {
@@ -41,8 +42,11 @@ struct bench_point {
 	uint64_t link_mbit;    /* of the link between; 0: the loopback's */
 	uint64_t memory_limit; /* bytes; 0: none */
 	uint64_t ring_bytes;
+	uint64_t warmup,
+		window; /* seconds of it, and of each of BENCH_WINDOWS, whose rates count; 0: the whole run's do */
 };
-#define BENCH_PARAMETERS 20u
+#define BENCH_PARAMETERS 22u
+#define BENCH_WINDOWS 10u
 
 struct bench_parameter {
 	const char *name;
@@ -101,6 +105,8 @@ enum bench_metric {
 	BENCH_FIRST_MB,
 	BENCH_LAST_MB,
 	BENCH_LAST_OF_FIRST,
+	BENCH_WINDOW_LOWEST,
+	BENCH_WINDOW_HIGHEST,
 	BENCH_METRICS
 };
 
@@ -133,10 +139,12 @@ struct bench_row {
 	bool done;
 	uint64_t runs;
 	double value, against, ratio, lowest, highest; /* lowest, highest: of the ratio, else of the value */
+	double kafka, fluentd;                         /* published beside `against`; NAN: not */
 };
 
 struct bench_report {
-	char program[BENCH_TEXT_ROOM], date[BENCH_TEXT_ROOM], command[BENCH_TEXT_ROOM], note[BENCH_TEXT_ROOM];
+	char program[BENCH_TEXT_ROOM], date[BENCH_TEXT_ROOM], command[BENCH_TEXT_ROOM], note[BENCH_TEXT_ROOM],
+		remark[BENCH_TEXT_ROOM];
 	char receiver[BENCH_TEXT_ROOM]; /* "": its own */
 	char host[BENCH_TEXT_ROOM], kernel[BENCH_TEXT_ROOM], architecture[BENCH_TEXT_ROOM], processor[BENCH_TEXT_ROOM],
 		file_system[BENCH_TEXT_ROOM], input[BENCH_TEXT_ROOM];
@@ -221,6 +229,8 @@ double bench_ratio(double value, double against);
 /* From the values of its runs. */
 void bench_result_sum(struct bench_result *result);
 void bench_row_sum(struct bench_row *row, const struct bench_result *results);
+/* Whether a row has figures that others published. */
+bool bench_rows_published(const struct bench_report *report);
 /* Means of the first and the last quarter of a series. */
 void bench_quarters(const double *series, unsigned count, double *first, double *last);
 /* 1: `b` is better than `a` by more than the spread of the runs; -1: worse; 0: neither can be said. */
@@ -249,6 +259,8 @@ const char *bench_bullet(const char **bullet);
 /* A line for each, behind its bullet. */
 void bench_knees_print(FILE *output, const char **bullet, const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
+/* What others published beside; nothing if no row has it. */
+void bench_published_print(const struct bench_report *report);
 
 /* files.c: STATUS_FAILED with the message. */
 /* Again and again: each time the whole. `once`, in the end: what is no file of its own, a pipe say. */
@@ -262,7 +274,7 @@ struct bench_text {
 	size_t offset;
 	bool each; /* of each measurement, whatever is measured */
 };
-#define BENCH_TEXTS 11u
+#define BENCH_TEXTS 12u
 #define BENCH_NUMBERS 3u
 extern const struct bench_text bench_texts[BENCH_TEXTS], bench_numbers[BENCH_NUMBERS];
 const char *bench_text_get(const struct bench_report *report, unsigned number);

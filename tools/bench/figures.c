@@ -122,6 +122,15 @@ int bench_judge(enum bench_metric metric, const struct bench_result *a, const st
 	return more * better;
 }
 
+bool bench_rows_published(const struct bench_report *report)
+{
+	unsigned number = 0;
+
+	while (number < report->row_count && (!report->rows[number].done || !(report->rows[number].kafka > 0)))
+		number++;
+	return number < report->row_count;
+}
+
 /* 0 records in one write stands for many; of a log nobody knows how many, but more than a list is likely to name. */
 static uint64_t knee_order(struct bench_point *point, enum bench_axis axis)
 {

@@ -59,12 +59,13 @@ static void cell_write(FILE *output, double figure)
 
 static void rows_table_write(FILE *output, const struct bench_report *report)
 {
+	bool others = bench_rows_published(report);
 	unsigned number;
 
-	(void)fputs(
-		"<div><table>\n<tr><th>what</th><th>measured</th><th>unit</th><th>against</th><th></th><th>ratio</th>"
-		"<th>lowest</th><th>highest</th><th>runs</th></tr>\n",
-		output);
+	(void)fprintf(output,
+		      "<div><table>\n<tr><th>what</th><th>measured</th><th>unit</th><th>against</th><th></th>"
+		      "<th>ratio</th><th>lowest</th><th>highest</th><th>runs</th>%s</tr>\n",
+		      others ? "<th>kafka, published</th><th>fluentd, published</th>" : "");
 	for (number = 0; number < report->row_count; number++) {
 		const struct bench_row *row = &report->rows[number];
 
@@ -78,7 +79,12 @@ static void rows_table_write(FILE *output, const struct bench_report *report)
 		cell_write(output, row->ratio);
 		cell_write(output, row->lowest);
 		cell_write(output, row->highest);
-		(void)fprintf(output, "<td>%" PRIu64 "</td></tr>\n", row->runs);
+		(void)fprintf(output, "<td>%" PRIu64 "</td>", row->runs);
+		if (others) {
+			cell_write(output, row->kafka);
+			cell_write(output, row->fluentd);
+		}
+		(void)fputs("</tr>\n", output);
 	}
 	(void)fputs("</table></div>\n", output);
 }

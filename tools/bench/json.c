@@ -21,6 +21,7 @@ const struct bench_text bench_texts[BENCH_TEXTS] = {
 	{"date", offsetof(struct bench_report, date), true},
 	{"command", offsetof(struct bench_report, command), true},
 	{"note", offsetof(struct bench_report, note), false},
+	{"remark", offsetof(struct bench_report, remark), true},
 	{"receiver", offsetof(struct bench_report, receiver), false},
 	{"host", offsetof(struct bench_report, host), false},
 	{"kernel", offsetof(struct bench_report, kernel), false},
@@ -43,7 +44,8 @@ static const struct {
 	const char *name;
 	size_t at, room;
 } row_texts[] = {ROW_FIELD(what), ROW_FIELD(unit), ROW_FIELD(against_what)},
-  row_numbers[] = {ROW_FIELD(value), ROW_FIELD(against), ROW_FIELD(ratio), ROW_FIELD(lowest), ROW_FIELD(highest)};
+  row_numbers[] = {ROW_FIELD(value),   ROW_FIELD(against), ROW_FIELD(ratio),  ROW_FIELD(lowest),
+		   ROW_FIELD(highest), ROW_FIELD(kafka),   ROW_FIELD(fluentd)};
 #define ROW_TEXTS (sizeof(row_texts) / sizeof(row_texts[0]))
 #define ROW_NUMBERS (sizeof(row_numbers) / sizeof(row_numbers[0]))
 

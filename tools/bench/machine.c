@@ -80,15 +80,11 @@ void bench_facts_write(FILE *output, const struct bench_report *report,
 {
 	char machine[3 * BENCH_TEXT_ROOM];
 	const char *const facts[][2] = {
-		{"program", report->program},
-		{"note", report->note},
-		{"date", report->date},
-		{"machine", machine},
-		{"host", report->host},
-		{"Linux", report->kernel},
-		{"files on", report->file_system},
-		{"receiver", report->receiver},
-		{"lines of a log", report->input},
+		{"program", report->program},   {"note", report->note},
+		{"remark", report->remark},     {"date", report->date},
+		{"machine", machine},           {"host", report->host},
+		{"Linux", report->kernel},      {"files on", report->file_system},
+		{"receiver", report->receiver}, {"lines of a log", report->input},
 		{"command", report->command},
 	};
 	size_t number;

@@ -37,14 +37,26 @@ static void against_write(FILE *output, const struct bench_row *row)
 	(void)fprintf(output, ": %s | %.3f |", bench_figure_text(row->against, figure), row->ratio);
 }
 
+static void cell_write(FILE *output, double value)
+{
+	char figure[BENCH_FIGURE_ROOM];
+
+	if (isnan(value))
+		(void)fputs(" |", output);
+	else
+		(void)fprintf(output, " %s |", bench_figure_text(value, figure));
+}
+
 static void rows_write(FILE *output, const struct bench_report *report)
 {
 	char figure[BENCH_FIGURE_ROOM], other[BENCH_FIGURE_ROOM];
+	bool others = bench_rows_published(report);
 	unsigned number;
 
-	(void)fputs("\n| what | measured | against | ratio | lowest to highest | runs |\n"
-		    "| --- | ---: | ---: | ---: | ---: | ---: |\n",
-		    output);
+	(void)fprintf(output,
+		      "\n| what | measured | against | ratio | lowest to highest | runs |%s\n"
+		      "| --- | ---: | ---: | ---: | ---: | ---: |%s\n",
+		      others ? " kafka, published | fluentd, published |" : "", others ? " ---: | ---: |" : "");
 	for (number = 0; number < report->row_count; number++) {
 		const struct bench_row *row = &report->rows[number];
 
@@ -56,19 +68,14 @@ static void rows_write(FILE *output, const struct bench_report *report)
 		text_write(output, row->unit, strlen(row->unit));
 		(void)fputs(" |", output);
 		against_write(output, row);
-		(void)fprintf(output, " %s to %s | %" PRIu64 " |\n", bench_figure_text(row->lowest, figure),
+		(void)fprintf(output, " %s to %s | %" PRIu64 " |", bench_figure_text(row->lowest, figure),
 			      bench_figure_text(row->highest, other), row->runs);
+		if (others) {
+			cell_write(output, row->kafka);
+			cell_write(output, row->fluentd);
+		}
+		(void)fputc('\n', output);
 	}
-}
-
-static void cell_write(FILE *output, double value)
-{
-	char figure[BENCH_FIGURE_ROOM];
-
-	if (isnan(value))
-		(void)fputs(" |", output);
-	else
-		(void)fprintf(output, " %s |", bench_figure_text(value, figure));
 }
 
 static void result_write(FILE *output, const struct bench_result *result)

@@ -12,6 +12,8 @@
 #define COUNT_MAX UINT64_C(1000000000000)
 #define TIMED_RECORDS_MAX UINT64_C(100000000)
 #define SECONDS_MAX 86400
+#define WINDOW_MAX 3600
+#define WINDOW_DEFAULT 10
 #define SUSTAIN_MIN 4 /* a second for each quarter */
 #define MEMORY_MIN (UINT64_C(64) << 20)
 /* RINGSIZE takes less, and much more; here it has to be in memory, and to hold what a run writes at once. */
@@ -34,9 +36,11 @@ static const char help[] =
 	"      --bytes SIZE            in one run, with K, M or G (256M, of one writer)\n"
 	"      --seconds SECONDS       that one run takes (10, of several senders or writers)\n"
 	"      --sustain SECONDS       the same, with a time series; compares its last quarter with its first\n"
+	"      --warmup SECONDS        that do not count, before ten windows (0)\n"
+	"      --window SECONDS        of each of ten windows, whose mean rate counts (10)\n"
 	"      --rate RECORDS          a second, and measures latencies\n"
 	"      --runs NUMBER           of each point; medians are printed (5)\n"
-	"      --format FORMAT         raw or json, of the receiver's file (raw)\n"
+	"      --format FORMAT         raw or json, of the receiver's file (raw); or published, K2HFTFUSE's JSON\n"
 	"      --unify                 everything into one file\n"
 	"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
 	"      --compress MODE         auto, never or always (auto)\n"
@@ -45,9 +49,10 @@ static const char help[] =
 	"      --psk FILE              encrypted, with this key\n"
 	"      --link MBIT             a link of this many Mbit/s between senders and receiver\n"
 	"      --memory-limit SIZE     for everything that is started, by a control group\n"
-	"      --seed-table            K2HFTFUSE's published table, its figures beside ours\n"
+	"      --published             K2HFTFUSE's published table, its figures, kafka's and fluentd's beside ours\n"
+	"      --seed-table            the same\n"
 	"      --all                   everything, as one table; about 37 minutes\n"
-	"      --brief                 --all or --seed-table with an eighth of the records\n"
+	"      --brief                 --all or --published with an eighth of the records\n"
 	"      --note TEXT             kept with the results, such as a commit\n"
 	"      --tsv FILE              the results, as a table\n"
 	"      --json FILE             the results, with parameters and machine\n"
@@ -91,10 +96,12 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("seconds", 0, SIZE, LISTS | NO_RECORD, AT(base.seconds), OPTION_RANGE(1, SECONDS_MAX)),
 	COMMAND_OPTION("sustain", 0, SIZE, LISTS | ALL, AT(sustain_s), OPTION_RANGE(SUSTAIN_MIN, SECONDS_MAX)),
 	COMMAND_OPTION("rate", 0, SIZE, LISTS | NO_STILL, AT(base.rate), OPTION_RANGE(1, 10000000)),
+	COMMAND_OPTION("warmup", 0, SIZE, LISTS | SEED | NO_STILL, AT(base.warmup), OPTION_RANGE(1, WINDOW_MAX)),
+	COMMAND_OPTION("window", 0, SIZE, LISTS | SEED | NO_STILL, AT(base.window), OPTION_RANGE(1, WINDOW_MAX)),
 	COMMAND_OPTION("runs", 0, SIZE, MEASURES, AT(runs), OPTION_RANGE(1, BENCH_RUNS_MAX)),
 	COMMAND_OPTION("ring", 0, LIST, MEASURES, AT(rings), OPTION_RANGE(RING_MIN, RING_MAX)),
 	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
-		       OPTION_WORDS(bench_format_names, "raw or json is needed")),
+		       OPTION_WORDS(bench_format_names, "raw, json or published is needed")),
 	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
 	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE, AT(base.rules), OPTION_RANGE(1, BENCH_RULES_MAX)),
 	COMMAND_OPTION("compress", 0, WORD, LISTS | NO_IDLE, AT(base.compress),
@@ -107,6 +114,7 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("memory-limit", 0, SIZE, LISTS | ALL, AT(base.memory_limit), OPTION_RANGE(MEMORY_MIN, COUNT_MAX),
 		       .needed = "a size from 64M is needed"),
 	COMMAND_OPTION("seed-table", 0, FLAG, SEED, AT(seed_table)),
+	COMMAND_OPTION("published", 0, FLAG, SEED, AT(seed_table)),
 	COMMAND_OPTION("all", 0, FLAG, ALL, AT(all)),
 	COMMAND_OPTION("brief", 0, FLAG, ALL | SEED, AT(brief)),
 	COMMAND_OPTION("note", 0, TEXT, MEASURES, AT(note), OPTION_RANGE(0, BENCH_TEXT_ROOM - 1),
@@ -182,7 +190,8 @@ static int receiver_check(const struct bench_options *options)
 	if (base->rate)
 		return refuse("--rate", "with -r", "latencies are seen in the receiver's files, which have to be here");
 	if (base->sustain)
-		return refuse("--sustain", "with -r", "rates are seen in the receiver's files, which have to be here");
+		return refuse(base->window ? "--window" : "--sustain", "with -r",
+			      "rates are seen in the receiver's files, which have to be here");
 	if (base->format || base->unify)
 		return refuse(base->format ? "--format json" : "--unify", "with -r",
 			      "that receiver has settings of its own");
@@ -221,7 +230,7 @@ static int ways_check(const struct bench_options *options)
 
 static int presets_check(const struct bench_options *options)
 {
-	const char *preset = options->all ? "--all" : "--seed-table";
+	const char *preset = options->all ? "--all" : "--published";
 
 	if (options->resume && (!options->json_file || output_is_standard(options->json_file)))
 		return refuse("--resume", "", "--json names the file to go on from");
@@ -237,8 +246,11 @@ static int volume_check(const struct bench_options *options)
 {
 	const struct bench_point *base = &options->base;
 
-	if (!!base->records + !!base->bytes + !!base->seconds + !!base->sustain > 1)
-		return refuse("-n, --bytes, --seconds, --sustain", "", "one of them only");
+	/* The warm-up and ten windows are how long a run takes. */
+	if (!!base->records + !!base->bytes + !!base->seconds + !!options->sustain_s + !!base->window > 1)
+		return refuse("-n, --bytes, --seconds, --sustain, --window", "", "one of them only");
+	if (base->window && options->brief)
+		return refuse("--brief", "--window", "it has no effect there");
 	if (base->rate && (base->unify || base->input))
 		return refuse("--rate", base->unify ? "--unify" : "--input",
 			      "it can't be told there when which record was written");
@@ -288,9 +300,9 @@ static unsigned job_of(const struct bench_options *options)
  */
 static int effects_check(const struct bench_options *options, uint64_t given)
 {
-	static const char *const job_names[] = {[LISTS] = "without --all and --seed-table",
+	static const char *const job_names[] = {[LISTS] = "without --all and --published",
 						[ALL] = "with --all",
-						[SEED] = "with --seed-table",
+						[SEED] = "with --published",
 						[FROM] = "with --from",
 						[COMPARE] = "with --compare"};
 	unsigned job = job_of(options), ways = 0, number;
@@ -330,7 +342,9 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	status = command_options_take(&known, options, argc, argv, &given);
 	if (status || options->help)
 		return status;
-	options->base.sustain = options->sustain_s != 0;
+	if (options->base.warmup && !options->base.window)
+		options->base.window = WINDOW_DEFAULT;
+	options->base.sustain = options->sustain_s || options->base.window;
 	status = effects_check(options, given);
 	if (status == STATUS_OK)
 		status = standard_check(options);
@@ -348,6 +362,8 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	status = options_check(options);
 	/* The time of a run like any other's, once it is known that no other was given. */
 	if (status == STATUS_OK && options->base.sustain)
-		options->base.seconds = options->sustain_s;
+		options->base.seconds = options->base.window
+						? options->base.warmup + BENCH_WINDOWS * options->base.window
+						: options->sustain_s;
 	return status;
 }

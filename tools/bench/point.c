@@ -9,7 +9,7 @@
 #include "tools/bench/chart.h"
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
-const char *const bench_format_names[] = {"raw", "json", NULL};
+const char *const bench_format_names[] = {"raw", "json", "published", NULL};
 
 #define PARAMETER(name, words)                                                                                         \
 	{                                                                                                              \
@@ -37,6 +37,8 @@ const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(link_mbit, NULL),
 	PARAMETER(memory_limit, NULL),
 	PARAMETER(ring_bytes, NULL),
+	PARAMETER(warmup, NULL),
+	PARAMETER(window, NULL),
 };
 _Static_assert(sizeof(struct bench_point) == BENCH_PARAMETERS * sizeof(uint64_t), "each parameter has its name");
 
@@ -71,6 +73,8 @@ const struct bench_metric_name bench_metrics[BENCH_METRICS] = {
 	[BENCH_FIRST_MB] = {"first_quarter_mb_per_s", 1},
 	[BENCH_LAST_MB] = {"last_quarter_mb_per_s", 1, "MB/s"},
 	[BENCH_LAST_OF_FIRST] = {"last_of_first_quarter", 1},
+	[BENCH_WINDOW_LOWEST] = {"window_lowest_mb_per_s", 1},
+	[BENCH_WINDOW_HIGHEST] = {"window_highest_mb_per_s", 1},
 };
 
 uint64_t bench_parameter_get(const struct bench_point *point, unsigned number)
@@ -90,6 +94,7 @@ void bench_text_add(char *text, size_t room, const char *format, ...)
 
 void bench_point_text(const struct bench_point *point, char *text, size_t room)
 {
+	static const char *const formats[] = {"", ", JSON", ", published JSON"};
 	char size[BENCH_FIGURE_ROOM];
 
 	(void)snprintf(text, room, "%s", bench_way_names[point->way]);
@@ -105,9 +110,12 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 		bench_text_add(text, room, ", -c %" PRIu64, point->per_write);
 	if (point->rate)
 		bench_text_add(text, room, ", %" PRIu64 "/s", point->rate);
-	if (point->sustain)
+	if (point->sustain && !point->window)
 		bench_text_add(text, room, ", %" PRIu64 " s", point->seconds);
-	bench_text_add(text, room, "%s%s%s", point->format ? ", JSON" : "", point->unify ? ", unified" : "",
+	if (point->window)
+		bench_text_add(text, room, ", %u windows of %" PRIu64 " s after %" PRIu64 " s", BENCH_WINDOWS,
+			       point->window, point->warmup);
+	bench_text_add(text, room, "%s%s%s", formats[point->format], point->unify ? ", unified" : "",
 		       point->tls ? ", TLS" : "");
 	if (point->rules)
 		bench_text_add(text, room, ", %" PRIu64 " rules", point->rules);

@@ -278,6 +278,30 @@ static void comparisons_take(const struct bench_run *run, double metrics[BENCH_M
 	}
 }
 
+/* The rates of the windows take the place of those of the whole run. */
+static void windows_take(const struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	const struct bench_point *point = &run->point;
+	double mean = 0, factor;
+
+	if (point->window == 0 || run->series_count < point->warmup + BENCH_WINDOWS * point->window)
+		return;
+	for (uint64_t window = 0; window < BENCH_WINDOWS; window++) {
+		const double *series = run->series + point->warmup + window * point->window;
+		double rate = 0;
+
+		for (uint64_t second = 0; second < point->window; second++)
+			rate += series[second] / (double)point->window;
+		mean += rate / BENCH_WINDOWS;
+		metrics[BENCH_WINDOW_LOWEST] = fmin(metrics[BENCH_WINDOW_LOWEST], rate);
+		metrics[BENCH_WINDOW_HIGHEST] = fmax(metrics[BENCH_WINDOW_HIGHEST], rate);
+	}
+	factor = mean / metrics[BENCH_COMMITTED_MB];
+	metrics[BENCH_COMMITTED_MB] = mean;
+	metrics[BENCH_COMMITTED_RECORDS] *= factor;
+	metrics[BENCH_OUTPUT_MB] *= factor;
+}
+
 static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	double gigabytes = metrics[BENCH_BYTES] / 1e9, sender_s = run->mount.cpu_s;
@@ -383,6 +407,7 @@ static int figures_take(struct bench_run *run, double metrics[BENCH_METRICS])
 	latencies_take(run, metrics);
 	if (!run->options->receiver && received_take(run, metrics))
 		return -1;
+	windows_take(run, metrics);
 	comparisons_take(run, metrics);
 	return 0;
 }

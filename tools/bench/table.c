@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/bench/chart.h"
+#include "tools/base/terminal.h"
 #include "base/text.h"
 
 /* Gives up digits rather than its column. */
@@ -135,7 +136,11 @@ void bench_table_head(const struct bench_report *report)
 	unsigned number;
 	size_t column;
 
-	if (report->count == 0)
+	if (*report->remark) {
+		text_show(stdout, report->remark, false);
+		(void)putchar('\n');
+	}
+	if (report->count == 0 || report->row_count)
 		return;
 	constants_print(report);
 	for (number = 0; number < report->count; number++)
@@ -194,6 +199,11 @@ static void rates_print(const struct bench_result *result)
 			     bench_figure_text(medians[BENCH_FIRST_MB], first),
 			     bench_figure_text(medians[BENCH_LAST_MB], last),
 			     bench_figure_text(medians[BENCH_LAST_OF_FIRST], ratio));
+	if (result->point.window)
+		(void)printf("  %u windows of %" PRIu64 " s after %" PRIu64 " s: %s to %s MB/s\n", BENCH_WINDOWS,
+			     result->point.window, result->point.warmup,
+			     bench_figure_text(medians[BENCH_WINDOW_LOWEST], first),
+			     bench_figure_text(medians[BENCH_WINDOW_HIGHEST], last));
 }
 
 void bench_table_line(const struct bench_report *report, const struct bench_result *result)
@@ -273,4 +283,29 @@ void bench_row_print(const struct bench_row *row)
 			     bench_figure_text(row->against, against));
 	(void)printf("(%s to %s)\n", bench_figure_text(row->lowest, lowest), bench_figure_text(row->highest, highest));
 	(void)fflush(stdout);
+}
+
+void bench_published_print(const struct bench_report *report)
+{
+	char text[BENCH_FIGURE_ROOM];
+	bool headed = false;
+
+	for (unsigned number = 0; number < report->row_count; number++) {
+		const struct bench_row *row = &report->rows[number];
+		const double figures[] = {row->value, row->against, row->kafka, row->fluentd};
+		struct bench_row shown = *row;
+
+		if (!row->done || !(row->kafka > 0))
+			continue;
+		k2i_text_controls_mask(shown.what);
+		k2i_text_controls_mask(shown.unit);
+		if (!headed)
+			(void)printf("\n%-36.36s %9s %10s %9s %9s\n", shown.unit, "here", "K2HFTFUSE", "kafka",
+				     "fluentd");
+		headed = true;
+		(void)printf("%-36.36s", shown.what);
+		for (size_t figure = 0; figure < sizeof(figures) / sizeof(figures[0]); figure++)
+			(void)printf(" %*s", figure == 1 ? 10 : 9, bench_figure_text(figures[figure], text));
+		(void)putchar('\n');
+	}
 }
