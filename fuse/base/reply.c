@@ -42,7 +42,7 @@ static struct fuse_out_header answer_header(uint64_t unique, int status, size_t 
 	};
 }
 
-void k2i_reply_prepare_written(uint64_t unique, size_t bytes)
+bool k2i_reply_prepare_written(uint64_t unique, size_t bytes)
 {
 	struct fuse_write_out written = {.size = (uint32_t)bytes};
 	struct fuse_out_header header = answer_header(unique, 0, sizeof(written));
@@ -51,7 +51,7 @@ void k2i_reply_prepare_written(uint64_t unique, size_t bytes)
 		{.iov_base = &written, .iov_len = sizeof(written)},
 	};
 
-	(void)k2i_journal_answer(parts, 2);
+	return unique && k2i_journal_answer(parts, 2);
 }
 
 void k2i_reply_prepared(struct k2i_mount *mount)
@@ -67,9 +67,8 @@ void k2i_reply_prepared(struct k2i_mount *mount)
 
 void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes)
 {
-	if (unique == 0)
+	if (!k2i_reply_prepare_written(unique, bytes))
 		return;
-	k2i_reply_prepare_written(unique, bytes);
 	k2i_journal_step_answered();
 	k2i_reply_prepared(mount);
 }

@@ -14,8 +14,8 @@ struct iovec;
 void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes);
 void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status);
 
-/* In two parts, for an answer that ends a step together with a commit. */
-void k2i_reply_prepare_written(uint64_t unique, size_t bytes);
+/* In two parts, for an answer that ends a step together with a commit; false: nobody waits for one. */
+bool k2i_reply_prepare_written(uint64_t unique, size_t bytes);
 void k2i_reply_prepared(struct k2i_mount *mount); /* a successor too: the kernel ignores what it has already */
 
 /* Any answer, as libfuse makes it: what writev(2) returns. */

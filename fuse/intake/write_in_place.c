@@ -31,14 +31,6 @@ static size_t claim_settle(const struct k2i_write *write, size_t before)
 	return before;
 }
 
-/* The answer that ends the step, if the kernel waits for one. */
-static bool answer_prepare(const struct k2i_write *write)
-{
-	if (write->unique)
-		k2i_reply_prepare_written(write->unique, write->answer_bytes);
-	return write->unique != 0;
-}
-
 /* The end of the step: with nothing to publish, of the answer alone. `records` stand in the claim. */
 static int records_publish(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_route *route,
 			   const struct k2i_records *records)
@@ -46,7 +38,7 @@ static int records_publish(struct k2i_mount *mount, const struct k2i_write *writ
 	bool answered;
 
 	(void)k2i_route_append_output(mount, route, records->data, records->bytes);
-	answered = answer_prepare(write);
+	answered = k2i_reply_prepare_written(write->unique, write->answer_bytes);
 	if (records->bytes)
 		return k2i_route_commit(mount, route, records, (size_t)(records->data - write->claim), answered);
 	k2i_lane_drop_claim(&mount->lane);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "fuse/base/journal.h"
-#include "fuse/tree/tree.h"
 #include "fuse/tree/nodes.h"
 
 #ifndef RENAME_NOREPLACE

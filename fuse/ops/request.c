@@ -12,7 +12,6 @@
 #include "fuse/base/mount.h"
 #include "fuse/tree/nodes.h"
 #include "fuse/intake/queue.h"
-#include "fuse/ops/deferred_opens.h"
 
 /* -EBADF not open for writing, -ECONNABORTED the mount is ending. */
 static int request_writer(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle **handle)

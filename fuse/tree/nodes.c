@@ -169,7 +169,8 @@ static void name_hash(struct k2i_node_table *table, uint32_t node, uint32_t pare
 	*bucket = node;
 }
 
-static void name_unhash(struct k2i_node_table *table, uint32_t node)
+/* The word of its bucket that leads to the entry. */
+static uint32_t *hash_place(struct k2i_node_table *table, uint32_t node)
 {
 	const struct k2i_node_entry *entry = &table->entries[node];
 	uint32_t *place = &table->buckets[bucket_of(table, entry->parent, entry->name, entry->name_bytes)];
@@ -177,27 +178,40 @@ static void name_unhash(struct k2i_node_table *table, uint32_t node)
 	while (*place != node)
 		place = &table->entries[*place].hash_next;
 	K2I_JOURNAL_KEEP(place);
-	*place = entry->hash_next;
+	return place;
+}
+
+static void name_unhash(struct k2i_node_table *table, uint32_t node)
+{
+	*hash_place(table, node) = table->entries[node].hash_next;
+}
+
+/* The words of its siblings, or of the directory, that lead to the entry. */
+static void sibling_places(struct k2i_node_table *table, uint32_t node, uint32_t **before, uint32_t **behind)
+{
+	const struct k2i_node_entry *entry = &table->entries[node];
+	struct k2i_node_entry *above = &table->entries[entry->parent];
+
+	*before = entry->previous ? &table->entries[entry->previous].next : &above->first_child;
+	*behind = entry->next ? &table->entries[entry->next].previous : &above->last_child;
+	K2I_JOURNAL_KEEP(*before);
+	K2I_JOURNAL_KEEP(*behind);
 }
 
 static void name_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
+	uint32_t *before, *behind;
 
 	table_keep_counts(table);
 	k2i_node_keep(above);
-	if (above->last_child)
-		k2i_node_keep(&table->entries[above->last_child]);
 	name_hash(table, node, parent, name, name_bytes);
 	/* Siblings stand in the order of their numbers, so a directory that changes can be read on from any of them. */
 	entry->order = table->order_next++;
 	entry->previous = above->last_child;
 	entry->next = K2I_NODE_NONE;
-	if (above->last_child)
-		table->entries[above->last_child].next = node;
-	else
-		above->first_child = node;
-	above->last_child = node;
+	sibling_places(table, node, &before, &behind);
+	*before = *behind = node;
 	if (S_ISDIR(entry->mode))
 		above->child_directories++;
 	k2i_node_touch(above);
@@ -206,23 +220,15 @@ static void name_link(struct k2i_node_table *table, uint32_t node, uint32_t pare
 static void name_unlink(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
+	uint32_t *before, *behind;
 
 	table_keep_counts(table);
 	k2i_node_keep(entry);
 	k2i_node_keep(above);
-	if (entry->previous)
-		k2i_node_keep(&table->entries[entry->previous]);
-	if (entry->next)
-		k2i_node_keep(&table->entries[entry->next]);
 	name_unhash(table, node);
-	if (entry->previous)
-		table->entries[entry->previous].next = entry->next;
-	else
-		above->first_child = entry->next;
-	if (entry->next)
-		table->entries[entry->next].previous = entry->previous;
-	else
-		above->last_child = entry->previous;
+	sibling_places(table, node, &before, &behind);
+	*before = entry->next;
+	*behind = entry->previous;
 	if (S_ISDIR(entry->mode))
 		above->child_directories--;
 	k2i_node_touch(above);
@@ -246,16 +252,23 @@ static void entry_free_if_unused(struct k2i_node_table *table, uint32_t node)
 	table->used_count--;
 }
 
-static void link_remove(struct k2i_node_table *table, uint32_t name)
+/* The word that leads to `name` along the other names of an entry; K2I_NODE_NONE: to the last of them. */
+static uint32_t *link_place(struct k2i_node_table *table, struct k2i_node_entry *entry, uint32_t name)
 {
-	struct k2i_node_entry *entry = &table->entries[table->entries[name].link_of];
 	uint32_t *place = &entry->link_next;
 
 	while (*place != name)
 		place = &table->entries[*place].link_next;
 	k2i_node_keep(entry);
 	K2I_JOURNAL_KEEP(place);
-	*place = table->entries[name].link_next;
+	return place;
+}
+
+static void link_remove(struct k2i_node_table *table, uint32_t name)
+{
+	struct k2i_node_entry *entry = &table->entries[table->entries[name].link_of];
+
+	*link_place(table, entry, name) = table->entries[name].link_next;
 	entry->links--;
 	name_unlink(table, name);
 	entry->changed = table->entries[name].changed;
@@ -265,20 +278,12 @@ static void link_remove(struct k2i_node_table *table, uint32_t name)
 /* A node without a name gets the oldest of its others, and stands where that stood: for who lists it, nothing changes. */
 static void link_take_over(struct k2i_node_table *table, uint32_t node)
 {
-	struct k2i_node_entry *entry = &table->entries[node], *other = &table->entries[entry->link_next];
-	struct k2i_node_entry *above = &table->entries[other->parent];
-	uint32_t name = entry->link_next, *before, *behind;
-	uint32_t *place = &table->buckets[bucket_of(table, other->parent, other->name, other->name_bytes)];
+	uint32_t name = table->entries[node].link_next, *place = hash_place(table, name), *before, *behind;
+	struct k2i_node_entry *entry = &table->entries[node], *other = &table->entries[name];
 
-	before = other->previous ? &table->entries[other->previous].next : &above->first_child;
-	behind = other->next ? &table->entries[other->next].previous : &above->last_child;
-	while (*place != name)
-		place = &table->entries[*place].hash_next;
+	sibling_places(table, name, &before, &behind);
 	k2i_node_keep(entry);
 	k2i_node_keep(other);
-	K2I_JOURNAL_KEEP(place);
-	K2I_JOURNAL_KEEP(before);
-	K2I_JOURNAL_KEEP(behind);
 	memcpy(entry->name, other->name, sizeof(entry->name));
 	entry->name_bytes = other->name_bytes;
 	entry->parent = other->parent;
@@ -355,7 +360,7 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 {
 	struct k2i_node_entry *entry = k2i_node_at(table, node);
 	struct k2i_node_owner owner;
-	uint32_t made, *place;
+	uint32_t made;
 	int status;
 
 	if (!entry || entry->parent == K2I_NODE_NONE)
@@ -368,13 +373,9 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 	status = k2i_node_make(table, parent, name, &owner, &made);
 	if (status)
 		return status;
-	k2i_node_keep(entry);
 	table->entries[made].link_of = node;
 	/* Behind the others: when the first name goes, the file goes on under the oldest of them. */
-	for (place = &entry->link_next; *place; place = &table->entries[*place].link_next)
-		continue;
-	K2I_JOURNAL_KEEP(place);
-	*place = made;
+	*link_place(table, entry, K2I_NODE_NONE) = made;
 	entry->links++;
 	entry->changed = k2i_node_now();
 	return 0;
