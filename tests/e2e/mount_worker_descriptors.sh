@@ -9,16 +9,16 @@ start_receiver
 start_mount
 quick sh -c "echo one >'$sent/f'" || fail "a write"
 worker_of "$mount_pid" || fail "no worker"
-prlimit --pid "$worker" --nofile=4:4 || fail prlimit
+prlimit --pid "$worker" --nofile=3:3 || fail prlimit
 quick sh -c "echo two >>'$sent/f'" || fail "a write to the next worker"
-said="mount: can't wait for requests: the limit of open files is below 5: raise LimitNOFILE= or ulimit -n"
+said="mount: can't wait for requests: the limit of open files is below 4: raise LimitNOFILE= or ulimit -n"
 grep -q "$said" "$work/mount.err" || fail "no word of the limit"
 printf 'one\ntwo\n' >"$work/expected"
 arrives "$work/expected" senddir/f
 
 worker_of "$mount_pid" || fail "no next worker"
-prlimit --pid "$mount_pid" --nofile=4:4 || fail prlimit
-prlimit --pid "$worker" --nofile=4:4 || fail prlimit
+prlimit --pid "$mount_pid" --nofile=3:3 || fail prlimit
+prlimit --pid "$worker" --nofile=3:3 || fail prlimit
 quick sh -c "echo three >>'$sent/f'" && fail "a write without a worker"
 wait_mount && fail "status 0"
 grep -q "mount: $mnt ends: 20 workers in a row failed soon" "$work/mount.err" || fail "no word at the end"
