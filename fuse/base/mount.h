@@ -53,7 +53,7 @@ struct k2i_mount {
 
 	struct k2i_loop *loop;
 	struct k2i_drain *drain;
-	struct k2i_deferred_opens *deferred_opens;
+	struct k2i_deferred_requests *deferred_requests;
 	struct k2i_deferred_write *deferred_writes; /* the worker's own, see request.c */
 	struct k2i_stat_texts *stat;
 	struct k2i_pull *pull;

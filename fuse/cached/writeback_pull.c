@@ -126,6 +126,9 @@ int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint
 			return status;
 		(*file)->writer_pid = pid;
 	}
+	/* Attributes that the kernel had of it before would let the first append pass. */
+	if (k2i_pull_holds(mount))
+		(void)k2i_pull_leave(mount, *file);
 	(*file)->writers++;
 	(*file)->left = false;
 	(*file)->idle = 0;
@@ -233,6 +236,7 @@ void k2i_pull_inherit(struct k2i_mount *mount)
 {
 	uint64_t now_ns = k2i_clock_now_ns();
 
+	mount->pull->holding = false;
 	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
 		file->asked = 0;
 		file->left = false;
@@ -326,10 +330,29 @@ static void file_ask_later(struct k2i_mount *mount, struct k2i_cached_file *file
 	file_set_due(mount, file, k2i_clock_now_ns() + file_pause_ns(mount, file));
 }
 
+bool k2i_pull_holds(const struct k2i_mount *mount)
+{
+	return mount->queue->first && !k2i_mount_ends(mount);
+}
+
+/* Files that are left alone are not believed already. */
+static void pull_hold(struct k2i_mount *mount)
+{
+	bool holds = k2i_pull_holds(mount);
+
+	for (struct k2i_cached_file *file = mount->pull->first; holds && !mount->pull->holding && file;
+	     file = file->next) {
+		if (!file->left)
+			(void)k2i_pull_leave(mount, file);
+	}
+	mount->pull->holding = holds;
+}
+
 void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	uint64_t at_ns = k2i_clock_now_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
 
+	mount->pull->holding = false;
 	if (file->left)
 		k2i_mount_count(&mount->counts.announced_appends, 1);
 	file->left = false;
@@ -439,6 +462,7 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 
 void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 {
+	pull_hold(mount);
 	if (!mount->pull->first || mount->ending || mount->queue->first || now_ns < mount->pull->due_ns)
 		return;
 	mount->pull->due_ns = UINT64_MAX;

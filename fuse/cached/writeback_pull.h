@@ -52,6 +52,7 @@ struct k2i_pull {
 	uint32_t count;
 	uint64_t due_ns; /* when the first file is to be asked about */
 	uint64_t questions;
+	bool holding; /* the kernel believes no attributes of a file that is appended to, see k2i_pull_holds */
 };
 
 /* Another writer of the file. As k2i_route_open. */
@@ -68,6 +69,13 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* In place of a process that died. */
 void k2i_pull_inherit(struct k2i_mount *mount);
 
+/*
+ * Whether appends wait: something waits for room in the ring already. The kernel would keep a process that waits with dirty
+ * pages from ending: close(2), and so exec(3) and exit, write them back and wait for that, which no signal ends. So
+ * appends wait where the kernel asks for attributes before it has their data, which a signal does end, and data that
+ * it has is taken into the queue.
+ */
+bool k2i_pull_holds(const struct k2i_mount *mount);
 /* The kernel asks for attributes with a writer's handle: something may be appended as soon as it has them. */
 void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* Its attributes are not to be believed any longer, so the next append announces itself; its pages stay. false: not told. */

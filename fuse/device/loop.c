@@ -22,7 +22,7 @@
 #include "fuse/device/drain.h"
 #include "fuse/base/fuse_api.h"
 #include "fuse/device/read_backoff.h"
-#include "fuse/ops/deferred_opens.h"
+#include "fuse/ops/deferred_requests.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/base/mount.h"
 #include "fuse/base/options.h"
@@ -230,7 +230,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	k2i_lane_drop_claim(&mount->lane);
 	if (request->head.in.opcode == FUSE_INIT)
 		k2i_kernel_init_keep(mount, mount->loop->request, request->bytes);
-	k2i_deferred_opens_serve(mount, &buffer);
+	k2i_deferred_requests_serve(mount, &buffer);
 }
 
 static void request_serve(struct k2i_mount *mount, struct request *request)
@@ -260,7 +260,7 @@ static void request_serve(struct k2i_mount *mount, struct request *request)
 		memcpy(&argument, &request->head.write, sizeof(argument));
 		if (request->head.in.opcode == FUSE_FSYNC)
 			k2i_request_sync(mount, request->head.in.unique, argument);
-		else if (!k2i_deferred_opens_interrupt(mount, argument))
+		else if (!k2i_deferred_requests_interrupt(mount, argument))
 			k2i_request_interrupt(mount, argument);
 		return;
 	}
@@ -408,7 +408,7 @@ static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_
 static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms, error;
-	bool waiting = !k2i_queue_is_empty(mount) || mount->deferred_opens->first || mount->ending;
+	bool waiting = !k2i_queue_is_empty(mount) || mount->deferred_requests->first || mount->ending;
 	uint64_t count;
 
 	/* See k2i_loop_progress. */
@@ -418,7 +418,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	k2i_journal_step();
 	k2i_routes_release_streams(mount);
 	if (waiting)
-		k2i_deferred_opens_run(mount);
+		k2i_deferred_requests_run(mount);
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->kernel.fd, .events = wants_request(mount) ? POLLIN : 0};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop->signal_fd, .events = POLLIN};

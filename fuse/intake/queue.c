@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
@@ -11,6 +12,10 @@
 #include "app/program/ring_stats.h"
 #include "fuse/base/journal.h"
 #include "fuse/intake/write.h"
+
+/* Data out of the page cache: so much, or a part of the machine's memory. */
+#define CACHED_BYTES (UINT64_C(64) << 20)
+#define CACHED_PART 256u
 
 int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const char *data)
 {
@@ -98,6 +103,13 @@ void k2i_queue_resume_end(struct k2i_mount *mount)
 			k2i_queued_forget_request(item);
 	}
 	mount->queue->resuming = false;
+}
+
+uint64_t k2i_queue_cached_bytes_max(void)
+{
+	uint64_t part = (uint64_t)sysconf(_SC_PHYS_PAGES) / CACHED_PART * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return part > CACHED_BYTES ? part : CACHED_BYTES;
 }
 
 bool k2i_queue_is_empty(const struct k2i_mount *mount)

@@ -49,11 +49,12 @@ struct k2i_queue {
 /* Parked data beyond this: no more requests are taken from the kernel. */
 #define K2I_QUEUE_BYTES_MAX (64u * 1024 * 1024)
 /*
- * Data out of the page cache is answered when it is queued, up to this; the kernel keeps the rest. It has no more
- * than BACKGROUND_MAX (ops.c) requests on their way, and a process that closes such a file can't be killed while it
- * waits for them.
+ * Data out of the page cache is answered when it is queued, up to so much; the kernel keeps the rest, and a process that
+ * closes such a file can't be killed while it does. Once appends wait (k2i_pull_holds) the kernel has no more than it may
+ * have dirty of a FUSE mount: by default 1 % of vm.dirty_ratio, 20 %, and this is twice that. But a single write(2)
+ * goes on as pages of it are taken.
  */
-#define K2I_QUEUE_CACHED_BYTES_MAX (16u * 1024 * 1024)
+uint64_t k2i_queue_cached_bytes_max(void);
 
 /* Takes an item's memory back, and its handle's if that has waited for it. */
 void k2i_queued_free(struct k2i_mount *mount, struct k2i_queued *item);

@@ -110,7 +110,7 @@ static bool write_commit_at_once(struct k2i_mount *mount, const struct k2i_write
 
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
 {
-	bool answered = mount->queue->cached_bytes < K2I_QUEUE_CACHED_BYTES_MAX;
+	bool answered = mount->queue->cached_bytes < k2i_queue_cached_bytes_max();
 	struct k2i_queued item = write_item(write, stream);
 	int status;
 

@@ -11,14 +11,14 @@
 #include "fuse/intake/line_buffer.h"
 #include "fuse/intake/queue.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/ops/deferred_opens.h"
+#include "fuse/ops/deferred_requests.h"
 #include "fuse/ops/stat.h"
 
 /* A mount's parts, in shared memory beside it. */
 struct k2i_mount_parts {
 	struct k2i_loop loop;
 	struct k2i_drain drain;
-	struct k2i_deferred_opens deferred_opens;
+	struct k2i_deferred_requests deferred_requests;
 	struct k2i_stat_texts stat;
 	struct k2i_pull pull;
 	struct k2i_truncate_probes probes;
@@ -32,7 +32,7 @@ static inline void k2i_mount_parts_join(struct k2i_mount *mount, struct k2i_moun
 {
 	mount->loop = &parts->loop;
 	mount->drain = &parts->drain;
-	mount->deferred_opens = &parts->deferred_opens;
+	mount->deferred_requests = &parts->deferred_requests;
 	mount->stat = &parts->stat;
 	mount->pull = &parts->pull;
 	mount->probes = &parts->probes;

@@ -26,7 +26,7 @@
 #include "fuse/device/drain.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/intake/line_buffer.h"
-#include "fuse/ops/deferred_opens.h"
+#include "fuse/ops/deferred_requests.h"
 
 #define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
 
@@ -129,7 +129,7 @@ static void worker_begin(struct k2i_mount *mount)
 	mount->drain->last_ns = 0;
 	mount->deferred_writes = NULL;
 	mount->probes->first = NULL;
-	mount->deferred_opens->first = NULL;
+	mount->deferred_requests->first = NULL;
 	mount->pull->due_ns = UINT64_MAX;
 	atomic_store(&mount->loop->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -13,6 +13,7 @@
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
+#include "fuse/ops/deferred_requests.h"
 #include "fuse/copy/outputfile.h"
 #include "app/program/ring_stats.h"
 #include "fuse/tree/tree.h"
@@ -70,7 +71,9 @@ static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 	/* A write takes them away, and the kernel does not hear of it. */
 	bool set_ids = entry && S_ISREG(entry->mode) && entry->mode & (S_ISUID | S_ISGID);
 
-	return set_ids || k2i_mount_ends(mount) || (entry && k2i_pull_left(entry)) ? 0 : K2I_CACHE_SECONDS;
+	return set_ids || k2i_mount_ends(mount) || k2i_pull_holds(mount) || (entry && k2i_pull_left(entry))
+		       ? 0
+		       : K2I_CACHE_SECONDS;
 }
 
 void k2i_op_entry(struct k2i_mount *mount, uint64_t node, struct fuse_entry_param *entry)
@@ -149,6 +152,10 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 		if (k2i_mount_ends(mount)) {
 			k2i_mount_count_refused(mount, -ECONNABORTED);
 			(void)fuse_reply_err(req, ECONNABORTED);
+			return;
+		}
+		if (k2i_pull_holds(mount)) {
+			k2i_deferred_request_want(req);
 			return;
 		}
 		k2i_pull_announced(mount, handle->cached);

@@ -9,7 +9,7 @@
 #include "fuse/cached/write_mode.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/handles.h"
-#include "fuse/ops/deferred_opens.h"
+#include "fuse/ops/deferred_requests.h"
 #include "fuse/ops/stat.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
@@ -85,7 +85,7 @@ static void handle_describe(const struct k2i_mount *mount, struct fuse_file_info
 static void open_reply_error(fuse_req_t req, int status)
 {
 	if (status == -EAGAIN)
-		k2i_deferred_open_want(req);
+		k2i_deferred_request_want(req);
 	else
 		(void)fuse_reply_err(req, -status);
 }
