@@ -17,6 +17,7 @@
 #include <k2hft/frame.h>
 
 #include "base/clock.h"
+#include "base/link.h"
 #include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/tree/tree.h"
@@ -398,11 +399,11 @@ static int place_open_directory(struct place *place, const char *path)
 /* Where its name is, symbolic links resolved; a pipe, as /dev/stdout can be, has none. */
 static int place_open_file(struct place *place, const char *path)
 {
-	int fd = open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, 0600);
+	int fd = k2i_link_open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, 0600);
 	char resolved[PATH_MAX], *slash = NULL;
 
 	if (fd < 0)
-		return -errno;
+		return fd == -ELOOP ? -EPERM : fd;
 	place->kind = PLACE_FILE;
 	place->directory_fd = -1;
 	if (realpath(path, resolved)) {
@@ -479,6 +480,8 @@ static const char *status_text(int status, bool inside)
 		return "no path below the mount";
 	if (status == -ELOOP)
 		return "a symbolic link leads to the mount itself";
+	if (status == -EPERM)
+		return "it may not be written, or is another user's symbolic link";
 	return strerror(-status);
 }
 

@@ -6,8 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/link.h"
+
 /* Descriptors that the program was started with: a file of its own can take the place of none of them. */
 #define GIVEN_DESCRIPTORS 10
+/* So far into a file is its mark. */
+#define OWN_BYTES 1024
 
 /* Standard output, when it is kept. */
 static int standard = -1;
@@ -56,17 +60,40 @@ int output_given_find(const struct stat *file)
 	return -1;
 }
 
-FILE *output_open(const char *path, int given)
+FILE *output_open(const char *path, int given, int flags)
 {
 	int descriptor;
 
 	if (output_is_standard(path))
 		given = standard;
-	else if (given < 0)
-		return fopen(path, "we");
 	(void)fflush(stdout);
-	descriptor = fcntl(given, F_DUPFD_CLOEXEC, 0);
+	if (given >= 0)
+		descriptor = fcntl(given, F_DUPFD_CLOEXEC, 0);
+	else if ((descriptor = k2i_link_open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666)) < 0)
+		errno = -descriptor;
 	return descriptor < 0 ? NULL : fdopen(descriptor, "w");
+}
+
+int output_own_check(const char *path, const char *mark)
+{
+	char found[OWN_BYTES] = "\n";
+	struct stat status;
+	ssize_t got;
+	int file;
+
+	if (stat(path, &status) || !S_ISREG(status.st_mode) || status.st_size == 0)
+		return 0;
+	file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (file < 0)
+		return -errno;
+	got = read(file, found + 1, sizeof(found) - 2);
+	(void)close(file);
+	return got <= 0 || strstr(found, mark) ? 0 : -EEXIST;
+}
+
+const char *output_error_text(int error)
+{
+	return error == -EEXIST ? "it holds something else, and stays as it is; name another file" : strerror(-error);
 }
 
 int output_check(const char *path)

@@ -3,6 +3,7 @@
 #include "tools/bench/bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -79,8 +80,8 @@ static void tsv_write(FILE *output, const struct bench_report *report)
 }
 
 struct target {
-	int given;                    /* descriptor that is the file already, as /dev/stdout says; -1: none */
-	char temporary[PATH_MAX + 8]; /* to be renamed; "": it is written to as it is */
+	int given;                     /* descriptor that is the file already, as /dev/stdout says; -1: none */
+	char temporary[PATH_MAX + 32]; /* this process's own, to be renamed; "": it is written to as it is */
 	char real[PATH_MAX];
 };
 
@@ -103,12 +104,14 @@ static void target_find(const char *path, struct target *target)
 		(void)snprintf(target->real, sizeof(target->real), "%s", path);
 	target->temporary[0] = '\0';
 	if (is_file && target->given < 0)
-		(void)snprintf(target->temporary, sizeof(target->temporary), "%s.new", target->real);
+		(void)snprintf(target->temporary, sizeof(target->temporary), "%s.%ld.new", target->real,
+			       (long)getpid());
 }
 
 static FILE *target_open(const struct target *target)
 {
-	return output_open(target->temporary[0] ? target->temporary : target->real, target->given);
+	return output_open(target->temporary[0] ? target->temporary : target->real, target->given,
+			   target->temporary[0] ? O_EXCL : O_TRUNC);
 }
 
 /* `once`: of what can be written to once only, or of the others. */
@@ -147,16 +150,20 @@ int bench_files_write(const struct bench_options *options, const struct bench_re
 	return file_write(options->html_file, report, once, bench_html_write) ? STATUS_FAILED : status;
 }
 
-static int file_check(const char *path)
+static int file_check(const char *path, const char *mark)
 {
 	struct target target;
 	FILE *output;
+	int error;
 
 	target_find(path, &target);
 	if (target.given >= 0)
 		return 0;
 	if (target.temporary[0] == '\0')
 		return output_check(target.real);
+	error = output_own_check(path, mark);
+	if (error)
+		return error;
 	output = target_open(&target);
 	if (!output)
 		return -errno;
@@ -168,15 +175,17 @@ static int file_check(const char *path)
 int bench_files_check(const struct bench_options *options)
 {
 	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
+	static const char *const marks[] = {"\tall_program\t", "\"program\": \"k2hft ", "\n# Results of k2hft bench\n",
+					    "<title>k2hft bench</title>"};
 	size_t count = sizeof(paths) / sizeof(paths[0]), number;
 	int error = output_standard_count(paths, count) ? output_standard_keep() : 0;
 
 	if (error)
 		bench_error("standard output: %s", strerror(-error));
 	for (number = 0; !error && number < count; number++) {
-		error = paths[number] ? file_check(paths[number]) : 0;
+		error = paths[number] ? file_check(paths[number], marks[number]) : 0;
 		if (error)
-			bench_error("%s: %s", paths[number], strerror(-error));
+			bench_error("%s: %s", paths[number], output_error_text(error));
 	}
 	return error ? STATUS_FAILED : STATUS_OK;
 }

@@ -123,6 +123,8 @@ void testio_advice_print(const struct testio_options *options, const struct test
 			      mode_names[options->store.mode], cache_names[options->store.cache]);
 }
 
+static const char tsv_head[] = "way\tbuffer_kb\tthreads\tmb_per_s\n", json_head[] = "{\n \"directory\": ";
+
 /* A line for each cell that was measured. */
 static void cells_print(const struct testio_options *options, const struct testio_results *results, FILE *output,
 			bool json)
@@ -151,13 +153,13 @@ static void cells_print(const struct testio_options *options, const struct testi
 
 static void tsv_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
 {
-	(void)fputs("way\tbuffer_kb\tthreads\tmb_per_s\n", output);
+	(void)fputs(tsv_head, output);
 	cells_print(options, results, output, false);
 }
 
 static void json_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
 {
-	(void)fputs("{\n \"directory\": ", output);
+	(void)fputs(json_head, output);
 	json_string_write(output, options->directory);
 	(void)fprintf(
 		output,
@@ -175,7 +177,7 @@ static void json_print(const struct testio_options *options, const struct testio
 	(void)fputs("\n ]\n}\n", output);
 }
 
-static int file_check(const char *path)
+static int file_check(const char *path, const char *mark)
 {
 	int made, error;
 
@@ -183,10 +185,10 @@ static int file_check(const char *path)
 		return 0;
 	made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	error = made < 0 ? -errno : 0;
-	if (error == -EEXIST)
-		error = output_check(path);
+	if (error == -EEXIST && (error = output_check(path)) == 0)
+		error = output_own_check(path, mark);
 	if (error)
-		testio_error("%s: %s", path, strerror(-error));
+		testio_error("%s: %s", path, output_error_text(error));
 	if (made >= 0) {
 		(void)close(made);
 		(void)unlink(path);
@@ -198,8 +200,8 @@ int testio_files_check(const struct testio_options *options)
 {
 	const char *const paths[] = {options->tsv, options->json};
 	int kept = output_standard_count(paths, 2) ? output_standard_keep() : 0;
-	int error = options->tsv ? file_check(options->tsv) : 0;
-	int json_error = options->json ? file_check(options->json) : 0;
+	int error = options->tsv ? file_check(options->tsv, tsv_head) : 0;
+	int json_error = options->json ? file_check(options->json, json_head) : 0;
 
 	if (kept)
 		testio_error("standard output: %s", strerror(-kept));
@@ -211,7 +213,7 @@ static int file_write(const char *path, const struct testio_options *options, co
 		      void (*print)(const struct testio_options *, const struct testio_results *, FILE *))
 {
 	struct stat status;
-	FILE *output = output_open(path, stat(path, &status) == 0 ? output_given_find(&status) : -1);
+	FILE *output = output_open(path, stat(path, &status) == 0 ? output_given_find(&status) : -1, O_TRUNC);
 	int error = 0;
 
 	if (!output) {

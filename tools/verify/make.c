@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "app/program/ring_stats.h"
+#include "tools/base/output.h"
 #include "tools/verify/output.h"
 #include "tools/verify/record.h"
 
@@ -157,7 +158,7 @@ static int failed(struct producer *producer, int error)
 {
 	verify_error("%s: producer %" PRIu32 ", record %" PRIu64 ": %s",
 		     producer->output.name ? producer->output.name : "", producer->record.producer,
-		     producer->record.counter, strerror(-error));
+		     producer->record.counter, output_error_text(error));
 	producer->status = STATUS_FAILED;
 	return error;
 }

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/link.h"
+#include "tools/base/output.h"
+
 #define SLICE_MS 100
 
 static int sender_options_make(const struct verify_options *options, struct verify_sender *sender)
@@ -114,11 +117,13 @@ static int file_open(struct verify_output *output)
 	bool append = options->append || options->append_each || options->reopen || options->shared;
 	bool truncate = !append && options->first == 1;
 
-	output->descriptor =
-		open(output->name, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0) | (truncate ? O_TRUNC : 0),
-		     0666);
+	if (truncate && output_own_check(output->name, "\n~k2") && output_own_check(output->name, "\n!"))
+		return -EEXIST;
+	output->descriptor = k2i_link_open(
+		output->name, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0) | (truncate ? O_TRUNC : 0),
+		0666);
 	if (output->descriptor < 0)
-		return -errno;
+		return output->descriptor;
 	/* Goes on where an earlier run ended; what can't be positioned does so by itself. */
 	if (!append && !truncate)
 		(void)lseek(output->descriptor, 0, SEEK_END);

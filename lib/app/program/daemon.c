@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/link.h"
+
 #define STATUS_DIED 1
 #define LOG_WAIT_MS 1000
 
@@ -186,16 +188,16 @@ static int file_open(const char *file)
 	int fd;
 
 	if (stat(file, &status) || !S_ISFIFO(status.st_mode))
-		return open(file, O_WRONLY | flags, 0600);
-	fd = open(file, O_RDWR | O_NONBLOCK | flags, 0600);
+		return k2i_link_open(file, O_WRONLY | flags, 0600);
+	fd = k2i_link_open(file, O_RDWR | O_NONBLOCK | flags, 0600);
 	/* A user who may not read it needs one who does. */
-	return fd < 0 && errno == EACCES ? open(file, O_WRONLY | O_NONBLOCK | flags, 0600) : fd;
+	return fd == -EACCES ? k2i_link_open(file, O_WRONLY | O_NONBLOCK | flags, 0600) : fd;
 }
 
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file)
 {
 	int fd = file ? file_open(file) : STDERR_FILENO;
-	int error = fd < 0 ? -errno : 0;
+	int error = fd < 0 ? fd : 0;
 
 	program_name = program;
 	log_fd = error ? STDERR_FILENO : fd;
