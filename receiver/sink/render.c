@@ -139,7 +139,7 @@ static int pieces_render(struct k2i_render *render, const struct k2i_group_entry
 {
 	const char *payload = (const char *)entry->payload;
 	struct k2i_carried *record;
-	bool ends;
+	bool ends = false;
 	int error = k2i_carry_find(render->carry, &render->changes, entry, &record);
 	/* A chunk that comes again has its place in the record already. */
 	struct k2i_carried *same = record && entry->position <= record->last ? record : NULL;

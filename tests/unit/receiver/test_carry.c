@@ -22,17 +22,22 @@
 #define MIDDLE (K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED)
 #define END K2HFT_CHUNK_CONTINUED
 
+static struct k2i_sink *sink_of(const struct place *place)
+{
+	return place->destination.sinks.list[0];
+}
+
 static void open_formatted(struct place *place, const char *unify_file)
 {
 	place_open(place, "<%J>\n", unify_file);
-	k2i_sinks_start(&place->destination.sinks);
+	sink_of(place)->ops->start(sink_of(place));
 }
 
 /* A sender declares its stream again. */
 static void restart(struct place *place, struct k2i_stream *stream, const char *format)
 {
 	place_restart(place, format, NULL);
-	k2i_sinks_start(&place->destination.sinks);
+	sink_of(place)->ops->start(sink_of(place));
 	*stream = stream_make(stream->id, stream->path);
 }
 
@@ -244,7 +249,7 @@ static void test_another_format(void **state)
 	open_formatted(place, NULL);
 	deliver(place, &one, BEGIN, 1, "begin");
 	restart(place, &one, "%L");
-	k2i_sinks_tick(&place->destination.sinks, k2i_clock_now_ns());
+	sink_of(place)->ops->tick(sink_of(place), k2i_clock_now_ns());
 	expect_file(place, "one", "begin\n");
 	deliver(place, &one, END, 1, " end\n");
 	expect_file(place, "one", "begin\n end\n");
@@ -262,7 +267,7 @@ static void test_a_power_cut(void **state)
 	place->commit.flags = K2I_LEDGER_DEFERRED;
 	deliver(place, &one, BEGIN, 1, "a");
 	assert_int_equal(k2i_ledger_mark(place->ledger, &number), 0);
-	assert_int_equal(k2i_sinks_sync(&place->destination.sinks), 0);
+	assert_int_equal(sink_of(place)->ops->sync(sink_of(place)), 0);
 	assert_int_equal(k2i_ledger_checkpoint(place->ledger), 0);
 	position = place->commit.position;
 	deliver(place, &one, END, 1, "b\n");
@@ -270,16 +275,16 @@ static void test_a_power_cut(void **state)
 	/* The end is in no checkpoint. */
 	assert_int_equal(files_carried(place), 1);
 	place_power_cut(place, "<%J>\n", NULL);
-	k2i_sinks_start(&place->destination.sinks);
+	sink_of(place)->ops->start(sink_of(place));
 	one = stream_make(1, "one");
 	expect_file(place, "one", "");
 	place->commit.position = place->commit.taken[0] = place->ring.position = position;
 	deliver(place, &one, END, 1, "b\n");
 	expect_file(place, "one", "<ab>\n");
 	assert_int_equal(k2i_ledger_mark(place->ledger, &number), 0);
-	assert_int_equal(k2i_sinks_sync(&place->destination.sinks), 0);
+	assert_int_equal(sink_of(place)->ops->sync(sink_of(place)), 0);
 	assert_int_equal(k2i_ledger_checkpoint(place->ledger), 0);
-	k2i_sinks_tick(&place->destination.sinks, k2i_clock_now_ns());
+	sink_of(place)->ops->tick(sink_of(place), k2i_clock_now_ns());
 	assert_int_equal(files_carried(place), 0);
 }
 
