@@ -9,7 +9,7 @@
 enum k2i_value_type {
 	K2I_TYPE_TEXT,
 	K2I_TYPE_PATH,     /* absolute */
-	K2I_TYPE_RELATIVE, /* no "..", no leading slash */
+	K2I_TYPE_RELATIVE, /* no "..", no leading slash; or a character device */
 	K2I_TYPE_TARGET,   /* path below the mount, normalised */
 	K2I_TYPE_OUTPUT,   /* absolute; /dev/null is none */
 	K2I_TYPE_FILE,     /* absolute; null is none, which hides what another section says */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 
 #include <k2hft/frame.h>
@@ -226,6 +227,7 @@ static int relative_store(const struct k2i_setting *setting, const char *text, v
 static int path_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
 {
 	bool relative = setting->type == K2I_TYPE_RELATIVE;
+	struct stat status;
 
 	if (setting->type == K2I_TYPE_FILE && strcasecmp(text, K2I_FILE_NONE) == 0)
 		return text_store(setting, K2I_FILE_NONE, object);
@@ -235,9 +237,13 @@ static int path_parse(const struct k2i_setting *setting, const char *text, void 
 		return refuse(message, room, "%s = %s must be an absolute path", setting->name, text);
 	if (!relative || !*text)
 		return text_store(setting, text, object);
+	if (*text == '/' && stat(text, &status) == 0 && S_ISCHR(status.st_mode))
+		return text_store(setting, text, object);
 	if (*text == '/')
-		return refuse(message, room, "%s = %s must be below FILE_BASEDIR, so without / in front", setting->name,
-			      text);
+		return refuse(message, room,
+			      "%s = %s must be below FILE_BASEDIR, so without / in front, or a character device, as "
+			      "/dev/null",
+			      setting->name, text);
 	if (text[strlen(text) - 1] == '/')
 		return refuse(message, room, "%s = %s names a directory; it must name a file", setting->name, text);
 	return relative_store(setting, text, object, message, room);

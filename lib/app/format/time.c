@@ -131,6 +131,11 @@ int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, siz
 
 const char *k2i_format_unify(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
 {
+	/* A device. */
+	if (*unify_file == '/') {
+		(void)snprintf(path, K2HFT_STREAM_PATH_BYTES_MAX + 1, "%s", unify_file);
+		return NULL;
+	}
 	if (k2i_format_time(unify_file, time_ns, path, K2HFT_STREAM_PATH_BYTES_MAX + 1) < 0)
 		path[0] = '\0';
 	return k2i_path_refused(path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,4 +136,27 @@ bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *pa
 			return true;
 	}
 	return false;
+}
+
+int k2i_output_follow(const struct k2i_outputs *outputs, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
+{
+	char whole[PATH_MAX], *base, *found;
+	struct stat status;
+	size_t base_bytes;
+	int error = -EXDEV;
+
+	if (fstatat(outputs->base, path, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(status.st_mode))
+		return 0;
+	(void)snprintf(whole, sizeof(whole), "%s/%s", outputs->base_path, path);
+	base = realpath(outputs->base_path, NULL);
+	found = realpath(whole, NULL);
+	base_bytes = base ? strlen(base) : 0;
+	if (base && found && strncmp(found, base, base_bytes) == 0 && found[base_bytes] == '/' &&
+	    strlen(found + base_bytes) <= K2HFT_STREAM_PATH_BYTES_MAX) {
+		(void)snprintf(path, K2HFT_STREAM_PATH_BYTES_MAX + 1, "%s", found + base_bytes + 1);
+		error = 0;
+	}
+	free(base);
+	free(found);
+	return error;
 }

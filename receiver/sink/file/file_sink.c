@@ -25,7 +25,7 @@ struct file_sink {
 	char *refused_prefix;
 	struct k2i_carry *carry; /* NULL: the receiver has no state */
 	void *thread;            /* for the beginnings whose rest has not come */
-	struct k2i_log_limit carry_limit;
+	struct k2i_log_limit carry_limit, link_limit;
 };
 
 struct file_thread {
@@ -68,14 +68,27 @@ static void thread_close(struct k2i_sink *sink, void *thread)
 	free(opened);
 }
 
-static int unify_update(const struct file_sink *file, struct file_thread *thread)
+/* FILE_UNIFY's name now, or of the file that it leads to. A link that leads out can't be opened, which holds senders. */
+static int unify_name(struct file_sink *file, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
 {
-	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
-	int64_t second = (int64_t)(now_ns / K2I_SECOND_NS);
+	if (k2i_format_unify(file->unify_file, k2i_clock_ns(CLOCK_REALTIME), path))
+		return -EINVAL;
+	if (!k2i_output_device(path) && k2i_output_follow(file->outputs, path))
+		k2i_log_limited(
+			&file->link_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+			"output: FILE_UNIFY %s is a symbolic link that leads out of FILE_BASEDIR, or nowhere: let it "
+			"lead to a file below that; senders are held until then",
+			path);
+	return 0;
+}
+
+static int unify_update(struct file_sink *file, struct file_thread *thread)
+{
+	int64_t second = (int64_t)(k2i_clock_ns(CLOCK_REALTIME) / K2I_SECOND_NS);
 
 	if (second == thread->unify_second)
 		return 0;
-	if (k2i_format_unify(file->unify_file, now_ns, thread->unify_path))
+	if (unify_name(file, thread->unify_path))
 		return -EINVAL;
 	thread->unify_second = second;
 	return 0;
@@ -83,7 +96,7 @@ static int unify_update(const struct file_sink *file, struct file_thread *thread
 
 static int stream_place(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target)
 {
-	const struct file_sink *file = file_sink(group->sink);
+	struct file_sink *file = file_sink(group->sink);
 	struct file_thread *thread = group->thread;
 	struct k2i_output_file *output;
 	int error = 0;
@@ -263,9 +276,9 @@ static size_t group_marks(const struct k2i_group *group, struct k2i_ledger_file 
 	uint32_t i;
 
 	for (i = 0; i < group->target_count; i++) {
-		if (group->targets[i].error)
-			continue;
 		output = k2i_output_of(group->targets[i].target);
+		if (group->targets[i].error || k2i_output_device(output->path))
+			continue;
 		marks[count++] = (struct k2i_ledger_file){.birth = output->birth,
 							  .inode = output->inode,
 							  .length = output->reached,
@@ -318,8 +331,7 @@ static void unify_make(struct file_sink *file)
 	struct k2i_output_file *output;
 	int error;
 
-	if (k2i_format_unify(file->unify_file, k2i_clock_ns(CLOCK_REALTIME), path) ||
-	    k2i_output_acquire(file->outputs, path, &output))
+	if (unify_name(file, path) || k2i_output_acquire(file->outputs, path, &output))
 		return;
 	k2i_output_lock(output);
 	error = k2i_output_prepare(file->outputs, output);
@@ -379,7 +391,7 @@ static int carried_commit(struct file_sink *file, struct k2i_output_file *output
 	row.flags = K2I_LEDGER_DEFERRED;
 	mark.length = output->reached;
 	mark.open_writer = output->open_writer;
-	error = k2i_ledger_commit(ledger, &row, &mark, 1);
+	error = k2i_ledger_commit(ledger, &row, &mark, !k2i_output_device(output->path));
 	if (!error)
 		return 0;
 fail:
@@ -421,8 +433,7 @@ static void carried_expire(struct file_sink *file, uint64_t now_ns)
 		k2i_carry_unlock(file->carry);
 		if (!file->thread)
 			error = thread_open(&file->sink, &file->thread);
-		if (!error && file->unify_file &&
-		    k2i_format_unify(file->unify_file, k2i_clock_ns(CLOCK_REALTIME), unified))
+		if (!error && file->unify_file && unify_name(file, unified))
 			error = -EINVAL;
 		if (!error)
 			error = k2i_output_acquire(file->outputs, file->unify_file ? unified : path, &output);

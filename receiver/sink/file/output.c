@@ -25,6 +25,12 @@
 #define RECOVER_LINES 100u /* in ten seconds */
 #define IDLE_CLOSE_NS UINT64_C(10000000000)
 
+/* FILE_UNIFY alone can be one, since no stream has such a path: it has no length, and nothing to be synced or cut. */
+static bool is_device(const struct k2i_output_file *output)
+{
+	return k2i_output_device(output->path);
+}
+
 /* Opening and closing -------------------------------------------------------------------------------------------- */
 
 struct closing { /* a descriptor that no output has any more */
@@ -47,7 +53,7 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 	file->lost = 0;
 	file->output.descriptor = -1;
 	/* A record that goes on must find its file again after a restart, too, and so must a tail that is to be cut. */
-	if (outputs->ledger && !file->output.open_writer && !file->stale_tail)
+	if (outputs->ledger && !file->output.open_writer && !file->stale_tail && !is_device(&file->output))
 		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
 	return closing;
 }
@@ -151,6 +157,22 @@ static void room_make(struct k2i_outputs *outputs)
 	while (atomic_load(&outputs->counters->files_open) >= outputs->open_max &&
 	       idle_close(outputs, UINT64_MAX, true))
 		continue;
+}
+
+static int device_open(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	int descriptor = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	if (descriptor < 0)
+		return -errno;
+	if (fstat(descriptor, &status) < 0 || !S_ISCHR(status.st_mode)) {
+		(void)close(descriptor);
+		return -ENXIO;
+	}
+	output->descriptor = descriptor;
+	atomic_fetch_add(&outputs->counters->files_open, 1);
+	return 0;
 }
 
 static int file_open(struct k2i_outputs *outputs, struct k2i_output_internal *file)
@@ -262,6 +284,8 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 	uint64_t length = 0;
 	int error = 0;
 
+	if (is_device(output))
+		return output->descriptor < 0 ? device_open(outputs, output) : 0;
 	if (k2i_path_below(output->path, K2I_STATE_NAME) ||
 	    (outputs->refused_prefix && k2i_path_below(output->path, outputs->refused_prefix)))
 		return -EACCES;
@@ -293,7 +317,7 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 	int result;
 
 	/* A file can't go back to its checkpoint with records in its tail that were acknowledged at once. */
-	if (!outputs->ledger ||
+	if (!outputs->ledger || is_device(output) ||
 	    output->ledger_state == (deferred ? K2I_OUTPUT_LEDGER_DEFERRED : K2I_OUTPUT_LEDGER_KEPT) ||
 	    output->ledger_state == K2I_OUTPUT_LEDGER_KEPT)
 		return 0;
@@ -323,6 +347,8 @@ void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *out
 	int error;
 
 	output->length += writer->written_bytes;
+	if (is_device(output))
+		return;
 	output->reached = end > (off_t)output->length ? (uint64_t)end : output->length;
 	file->dirty = true;
 	error = k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <k2hft/frame.h>
+
 #include "receiver/base/counters.h"
 #include "receiver/ledger/ledger.h"
 #include "app/store/store.h"
@@ -44,6 +46,11 @@ struct k2i_output_file { /* in the table; `number` and `path` never change; the 
 	/* The state that it goes back to if a commit fails. */
 	uint64_t length_before, writer_before;
 };
+
+static inline bool k2i_output_device(const char *path)
+{
+	return *path == '/';
+}
 
 /* As a group has it. */
 static inline struct k2i_output_file *k2i_output_of(struct k2i_target *target)
@@ -89,6 +96,9 @@ int k2i_outputs_base_make(const char *base_directory, mode_t file_mode);
  */
 int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output);
 void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output);
+
+/* Puts in place of the name of a symbolic link below the base the path there that it leads to. -EXDEV: out, or nowhere. */
+int k2i_output_follow(const struct k2i_outputs *outputs, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
 
 void k2i_output_lock(struct k2i_output_file *output);
 void k2i_output_unlock(struct k2i_output_file *output);
