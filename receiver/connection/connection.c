@@ -95,7 +95,7 @@ struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t
 {
 	struct k2i_connection *connection = k2i_connection_next(loop, NULL);
 
-	while (connection && connection->session.owner.id != id)
+	while (connection && (connection->session.owner.id != id || connection->lingering))
 		connection = k2i_connection_next(loop, connection);
 	return connection;
 }
@@ -377,7 +377,7 @@ static void admission_step(struct k2i_connection *connection)
 
 void k2i_connection_admit(struct k2i_connection *connection)
 {
-	if (connection->admitting && !connection->lingering)
+	if (connection->admitting)
 		admission_step(connection);
 }
 
@@ -536,8 +536,6 @@ static void connection_end(struct k2i_connection *connection)
 
 void k2i_connection_fence(struct k2i_connection *connection)
 {
-	if (connection->lingering)
-		return;
 	k2i_count(&connection->loop->service->counters->fenced, 1);
 	k2i_session_fail(&connection->session, K2HFT_ERROR_FENCED, "this ring has connected again");
 	connection_end(connection);
@@ -561,8 +559,6 @@ void k2i_connection_bye(struct k2i_connection *connection)
 
 void k2i_connection_stored(struct k2i_connection *connection, const struct k2i_sink_report *report)
 {
-	if (connection->lingering)
-		return;
 	k2i_session_stored(&connection->session, report);
 	(void)input_take(connection);
 	connection_settle(connection);
@@ -570,7 +566,7 @@ void k2i_connection_stored(struct k2i_connection *connection, const struct k2i_s
 
 void k2i_connection_ready(struct k2i_connection *connection)
 {
-	if (connection->lingering || !connection->stalled)
+	if (!connection->stalled)
 		return;
 	(void)input_take(connection);
 	connection_settle(connection);

@@ -27,7 +27,7 @@ void k2i_connection_synced(struct k2i_connection *connection);
 void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);
 /* Its loop waits for the disk, and another thread has its place. */
 void k2i_connection_slow(struct k2i_connection *connection);
-/* The connection of that session id, or NULL. */
+/* The connection of that session id; NULL: it is gone, or about to end. */
 struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id);
 /* The loop's next one; NULL: the first, or none. */
 struct k2i_connection *k2i_connection_next(const struct k2i_loop *loop, const struct k2i_connection *connection);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <k2hft/frame.h>
+
 #include "base/log.h"
 #include "receiver/sink/file/output.h"
 #include "receiver/base/list.h"
@@ -42,10 +44,10 @@ static inline struct k2i_output_internal *k2i_output_internal(struct k2i_output_
 
 /* A file system that is mounted below the base: files of it that are not on its disk yet were closed. */
 struct k2i_output_mount {
-	struct k2i_output_mount *next;
 	uint64_t device;
-	char directory[]; /* a directory of one of its files, below the base */
+	char directory[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* of one of its files, below the base */
 };
+#define K2I_OUTPUT_MOUNTS_MAX 8u /* more are synced when a file of them is closed */
 
 /* Closed ones of which more is known than their file tells. */
 #define K2I_OUTPUTS_KEPT_MAX 1024u
@@ -72,7 +74,8 @@ struct k2i_outputs {
 	atomic_uint_fast64_t base_device;
 	uint64_t base_inode;
 	pthread_mutex_t other_mounts_mutex;
-	struct k2i_output_mount *other_mounts; /* `unsynced` is set, too */
+	struct k2i_output_mount other_mounts[K2I_OUTPUT_MOUNTS_MAX]; /* `unsynced` is set, too */
+	unsigned other_mount_count;
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct k2i_table table;
@@ -103,6 +106,5 @@ int k2i_output_stale_tail_cut(struct k2i_outputs *outputs, struct k2i_output_int
 
 /* An open file of which not all may be on the disk is about to be closed. */
 void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device);
-void k2i_output_other_mounts_free(struct k2i_outputs *outputs);
 
 #endif

@@ -467,7 +467,6 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 	(void)pthread_rwlock_destroy(&outputs->base_lock);
 	(void)pthread_mutex_destroy(&outputs->mutex);
 	(void)pthread_mutex_destroy(&outputs->other_mounts_mutex);
-	k2i_output_other_mounts_free(outputs);
 	free(outputs->base_path);
 	free(outputs);
 	return error;

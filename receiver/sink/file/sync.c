@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -153,41 +154,29 @@ static int file_sync(struct k2i_outputs *outputs, struct k2i_output_internal *fi
 
 /* Files that were closed ----------------------------------------------------------------------------------------- */
 
-static struct k2i_output_mount *mount_make(const char *path, uint64_t device)
+/* False: there are too many. */
+static bool mount_add(struct k2i_outputs *outputs, const struct k2i_output_mount *mount)
 {
-	const char *slash = strrchr(path, '/');
-	size_t directory_bytes = slash ? (size_t)(slash - path) : 0;
-	struct k2i_output_mount *mount = calloc(1, sizeof(*mount) + directory_bytes + 2);
-
-	if (!mount)
-		return NULL;
-	mount->device = device;
-	memcpy(mount->directory, directory_bytes ? path : ".", directory_bytes ? directory_bytes : 1);
-	return mount;
-}
-
-/* False: no memory. */
-static bool mount_add(struct k2i_outputs *outputs, const char *path, uint64_t device)
-{
-	struct k2i_output_mount *mount;
+	struct k2i_output_mount *mounts = outputs->other_mounts;
+	unsigned at = 0;
 
 	(void)pthread_mutex_lock(&outputs->other_mounts_mutex);
-	for (mount = outputs->other_mounts; mount && mount->device != device; mount = mount->next)
-		continue;
-	if (!mount) {
-		mount = mount_make(path, device);
-		if (mount) {
-			mount->next = outputs->other_mounts;
-			outputs->other_mounts = mount;
-		}
-	}
+	while (at < outputs->other_mount_count && mounts[at].device != mount->device)
+		at++;
+	if (at == outputs->other_mount_count && at < K2I_OUTPUT_MOUNTS_MAX)
+		mounts[outputs->other_mount_count++] = *mount;
 	(void)pthread_mutex_unlock(&outputs->other_mounts_mutex);
-	return mount != NULL;
+	return at < K2I_OUTPUT_MOUNTS_MAX;
 }
 
 void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device)
 {
-	if (device != atomic_load(&outputs->base_device) && !mount_add(outputs, path, device))
+	const char *slash = strrchr(path, '/');
+	struct k2i_output_mount mount = {.device = device};
+
+	(void)snprintf(mount.directory, sizeof(mount.directory), "%.*s", slash ? (int)(slash - path) : 1,
+		       slash ? path : ".");
+	if (device != atomic_load(&outputs->base_device) && !mount_add(outputs, &mount))
 		(void)syncfs(descriptor);
 	atomic_store(&outputs->unsynced, true);
 }
@@ -210,51 +199,37 @@ static int mount_sync(struct k2i_outputs *outputs, const struct k2i_output_mount
 	return error;
 }
 
-static void mount_again(struct k2i_outputs *outputs, struct k2i_output_mount *mount)
+static bool mount_take(struct k2i_outputs *outputs, struct k2i_output_mount *mount)
 {
+	bool any;
+
 	(void)pthread_mutex_lock(&outputs->other_mounts_mutex);
-	mount->next = outputs->other_mounts;
-	outputs->other_mounts = mount;
+	any = outputs->other_mount_count > 0;
+	if (any)
+		*mount = outputs->other_mounts[--outputs->other_mount_count];
 	(void)pthread_mutex_unlock(&outputs->other_mounts_mutex);
+	return any;
 }
 
-/* A directory that can't be synced is tried again in the next round, with those behind it. */
+/* A mount that can't be synced is tried again in the next round, with all others that are left. */
 static int other_mounts_sync(struct k2i_outputs *outputs)
 {
-	struct k2i_output_mount *mount, *next;
+	struct k2i_output_mount mount;
 	int error = 0;
 
-	(void)pthread_mutex_lock(&outputs->other_mounts_mutex);
-	mount = outputs->other_mounts;
-	outputs->other_mounts = NULL;
-	(void)pthread_mutex_unlock(&outputs->other_mounts_mutex);
-	for (; mount; mount = next) {
-		next = mount->next;
-		if (!error)
-			error = mount_sync(outputs, mount);
-		if (error)
-			mount_again(outputs, mount);
-		else
-			free(mount);
+	while (!error && mount_take(outputs, &mount)) {
+		error = mount_sync(outputs, &mount);
+		if (error && !mount_add(outputs, &mount))
+			sync();
 	}
 	return error;
-}
-
-void k2i_output_other_mounts_free(struct k2i_outputs *outputs)
-{
-	struct k2i_output_mount *next;
-
-	for (; outputs->other_mounts; outputs->other_mounts = next) {
-		next = outputs->other_mounts->next;
-		free(outputs->other_mounts);
-	}
 }
 
 static int base_sync(struct k2i_outputs *outputs)
 {
 	int base, error = 0;
 
-	/* Not opened for it: a descriptor that is opened now does not report an error that any other on the machine has reported. */
+	/* Not opened for it: a descriptor that is opened now does not report an error that any other has reported. */
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	base = fcntl(outputs->base, F_DUPFD_CLOEXEC, 0);
 	if (base < 0 && syncfs(outputs->base) < 0)
