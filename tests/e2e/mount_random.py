@@ -377,7 +377,7 @@ def main():
     seed = sys.argv[1] if len(sys.argv) > 1 else str(random.randrange(1 << 32))
     choose = random.Random(seed)
     ending = os.environ.get("ENDING", choose.choice(("unmount", "unmount", "term", "killed")))
-    more = choose.choice(("", "", "LINEMAX = 1000", "WRITEMODE = direct", "FLUSHMS = 100", "BYTELIMIT = 10M"))
+    more = choose.choice(("", "", "LINEMAX = 1000", "HELDMAX = 64K", "WRITEMODE = direct", "FLUSHMS = 100", "BYTELIMIT = 10M"))
     rule = choose.choice(("", "DENY = zzz"))
     sync, alarms = choose.choice(("", "", "FILE_SYNC = always")), choose.choice("001")
     pause = choose.choice((0.05, 0.3, 1))
