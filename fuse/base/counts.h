@@ -39,8 +39,4 @@ struct k2i_mount_log {
 	struct k2i_log_limit full, lost, held, long_record, rule, output, refused, piece, filter, open, wait, short_of;
 };
 
-struct k2i_mount;
-/* A write whose writer gets an error, with a line in the log. */
-void k2i_mount_count_refused(struct k2i_mount *mount, int status);
-
 #endif

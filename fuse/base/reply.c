@@ -82,6 +82,21 @@ void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status)
 		device_check_taken(k2i_reply_parts(mount, &part, 1));
 }
 
+void k2i_reply_count_refused(struct k2i_mount *mount, int status)
+{
+	k2i_mount_count(&mount->counts.refused_writes, 1);
+	k2i_log_limited(&mount->log.refused, k2i_clock_now_ns(), K2HFT_LOG_WARNING, "mount: a write is refused: %s",
+			strerror(-status));
+}
+
+void k2i_reply_refused(struct k2i_mount *mount, uint64_t unique, int status)
+{
+	if (unique == 0)
+		return;
+	k2i_reply_count_refused(mount, status);
+	k2i_reply_status(mount, unique, status);
+}
+
 bool k2i_reply_notify(int device_fd, int code, const struct iovec *body, const struct iovec *data)
 {
 	struct fuse_out_header header = {

@@ -14,6 +14,10 @@ struct iovec;
 void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes);
 void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status);
 
+/* A write whose writer gets an error: counts and logs it; answers it, unless nobody waits. */
+void k2i_reply_count_refused(struct k2i_mount *mount, int status);
+void k2i_reply_refused(struct k2i_mount *mount, uint64_t unique, int status);
+
 /* In two parts, for an answer that ends a step together with a commit; false: nobody waits for one. */
 bool k2i_reply_prepare_written(uint64_t unique, size_t bytes);
 void k2i_reply_prepared(struct k2i_mount *mount); /* a successor too: the kernel ignores what it has already */

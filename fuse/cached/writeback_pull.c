@@ -265,13 +265,10 @@ static void file_take(struct k2i_mount *mount, struct k2i_cached_file *file, con
 	taken.writer_pid = file->writer_pid;
 	if (status == 0 && part.bytes) {
 		k2i_write_take(mount, &taken, file->stream, true);
+	} else if (status) {
+		k2i_reply_refused(mount, write->unique, status);
 	} else {
-		if (status && write->unique)
-			k2i_mount_count_refused(mount, status);
-		if (status)
-			k2i_reply_status(mount, write->unique, status);
-		else
-			k2i_reply_written(mount, write->unique, write->answer_bytes);
+		k2i_reply_written(mount, write->unique, write->answer_bytes);
 	}
 	if (write->unique && (status || file_watermark(mount, file) < watermark + part.bytes)) {
 		K2I_JOURNAL_KEEP(&file->refused);
@@ -287,14 +284,10 @@ void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_wri
 
 	/* It writes nothing back while a file is being cut. */
 	k2i_pull_cut_done(mount, (uint32_t)node);
-	if (!file || k2i_queue_resent(mount, write->unique)) {
-		if (!file) {
-			k2i_mount_count_refused(mount, -EBADF);
-			k2i_reply_status(mount, write->unique, -EBADF);
-		}
-		return;
-	}
-	file_take(mount, file, write);
+	if (!file)
+		k2i_reply_refused(mount, write->unique, -EBADF);
+	else if (!k2i_queue_resent(mount, write->unique))
+		file_take(mount, file, write);
 }
 
 /* ---- what is asked */

@@ -238,7 +238,7 @@ static void queued_finish(struct k2i_mount *mount, struct k2i_queued *item, int 
 	struct k2i_queued answered = *item;
 
 	if (status && queued_is_refusal(item))
-		k2i_mount_count_refused(mount, status);
+		k2i_reply_count_refused(mount, status);
 	k2i_queued_free(mount, item);
 	queued_answer(mount, &answered, status);
 }
@@ -432,7 +432,7 @@ bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique)
 	if (!item)
 		return false;
 	if (queued_is_refusal(item))
-		k2i_mount_count_refused(mount, -EINTR);
+		k2i_reply_count_refused(mount, -EINTR);
 	answered = *item;
 	answered.answer_bytes = 0;
 	k2i_queued_forget_request(item);

@@ -65,12 +65,6 @@ static int closed_end(struct k2i_mount *mount, const struct k2i_handle *writer)
 	return status;
 }
 
-void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, int status)
-{
-	k2i_mount_count_refused(mount, status);
-	k2i_reply_status(mount, write->unique, status);
-}
-
 static struct k2i_queued write_item(const struct k2i_write *write, struct k2i_handle *handle)
 {
 	return (struct k2i_queued){
@@ -145,8 +139,8 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 	}
 	if (status == 0)
 		k2i_queue_run(mount);
-	else if (write->unique)
-		k2i_write_refuse(mount, write, status);
+	else
+		k2i_reply_refused(mount, write->unique, status);
 }
 
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)

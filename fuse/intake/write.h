@@ -37,8 +37,6 @@ bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, 
  * is in the ring or queued.
  */
 void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, bool cached);
-/* Answers with an error, which is counted. */
-void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, int status);
 /*
  * Queues cached data in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
  */

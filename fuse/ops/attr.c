@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "fuse/base/reply.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
@@ -150,7 +151,7 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	/* stat(2) and fstat(2) ask without a handle. */
 	if (handle && handle->cached && handle->node == node) {
 		if (k2i_mount_ends(mount)) {
-			k2i_mount_count_refused(mount, -ECONNABORTED);
+			k2i_reply_count_refused(mount, -ECONNABORTED);
 			(void)fuse_reply_err(req, ECONNABORTED);
 			return;
 		}

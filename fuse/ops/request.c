@@ -31,7 +31,7 @@ static void request_take(struct k2i_mount *mount, const struct k2i_write *write)
 	int status = request_writer(mount, write, &handle);
 
 	if (status)
-		k2i_write_refuse(mount, write, status);
+		k2i_reply_refused(mount, write->unique, status);
 	else
 		k2i_write_take(mount, write, handle, false);
 }
@@ -78,7 +78,7 @@ static void deferred_take(struct k2i_mount *mount, void *argument)
 	if (deferred->interrupted && deferred->sync)
 		k2i_reply_status(mount, deferred->write.unique, -EINTR);
 	else if (deferred->interrupted)
-		k2i_write_refuse(mount, &deferred->write, -EINTR);
+		k2i_reply_refused(mount, deferred->write.unique, -EINTR);
 	else if (deferred->sync)
 		sync_begin(mount, deferred->write.unique, deferred->write.handle);
 	else
@@ -125,7 +125,7 @@ void k2i_request_write(struct k2i_mount *mount, const struct k2i_write *write)
 	if (!handle_cached_file(mount, handle))
 		request_take(mount, write);
 	else if (!request_defer(mount, handle->node, write, false))
-		k2i_write_refuse(mount, write, -ENOMEM);
+		k2i_reply_refused(mount, write->unique, -ENOMEM);
 }
 
 void k2i_request_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
