@@ -70,26 +70,37 @@ static bool path_is_mounted(const char *path)
 					  parent.st_dev != info.st_dev && !path_is_automount(path));
 }
 
+/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
+static int mount_point_clear(const char *path)
+{
+	while (k2i_mount_point_is_dead(path)) {
+		if (umount2(path, MNT_DETACH)) {
+			k2i_log(K2HFT_LOG_ERROR,
+				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again", path,
+				path);
+			return -ENOTCONN;
+		}
+		k2i_log(K2HFT_LOG_WARNING, "%s: a mount whose processes ended was there, and is removed", path);
+	}
+	return 0;
+}
+
 /* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
 static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 {
 	char resolved[PATH_MAX];
 	struct stat info;
 	bool automount;
+	int status;
 
-	/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
-	while (k2i_mount_point_is_dead(options->mount_point)) {
-		if (umount2(options->mount_point, MNT_DETACH)) {
-			k2i_log(K2HFT_LOG_ERROR,
-				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again",
-				options->mount_point, options->mount_point);
+	do {
+		if (mount_point_clear(options->mount_point))
 			return -ENOTCONN;
-		}
-		k2i_log(K2HFT_LOG_WARNING, "%s: a mount whose processes ended was there, and is removed",
-			options->mount_point);
-	}
-	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
-		return k2i_mount_fail(options->mount_point, -errno);
+		/* One that has died since is looked at again. */
+		status = realpath(options->mount_point, resolved) && stat(resolved, &info) == 0 ? 0 : -errno;
+	} while (status == -ENOTCONN);
+	if (status)
+		return k2i_mount_fail(options->mount_point, status);
 	if (!S_ISDIR(info.st_mode))
 		return k2i_mount_fail(resolved, -ENOTDIR);
 	automount = path_is_automount(resolved);
