@@ -121,29 +121,31 @@ static int directory_open_below(int directory_fd, const char *name, int flags, m
 	return (int)syscall(SYS_openat2, directory_fd, name, &how, sizeof(how));
 }
 
-static bool directory_is_below(int directory_fd, const char *name)
+/* Unless it is there: in `directory_fd`, from which no link may lead away, or anywhere with AT_FDCWD. */
+static int directory_make(int directory_fd, const char *name)
 {
-	int fd = directory_open_below(directory_fd, name, O_PATH | O_DIRECTORY, 0);
+	int fd;
 
+	if (directory_fd == AT_FDCWD)
+		return mkdir(name, 0700) && errno != EEXIST ? -errno : 0;
+	fd = directory_open_below(directory_fd, name, O_PATH | O_DIRECTORY, 0);
 	if (fd >= 0)
-		(void)close(fd);
-	return fd >= 0;
+		return close(fd) ? -errno : 0;
+	return errno != ENOENT || mkdirat(directory_fd, name, 0700) ? -errno : 0;
 }
 
-/* Makes the directories above the last part of `path`; below `directory_fd`, or anywhere with AT_FDCWD. */
+/* Makes the directories above the last part of `path`. */
 static int directories_make(int directory_fd, const char *path)
 {
 	char part[PATH_MAX];
+	int status = 0;
 
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(path + 1, '/'); status == 0 && slash; slash = strchr(slash + 1, '/')) {
 		if (snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path) >= (int)sizeof(part))
 			return -ENAMETOOLONG;
-		if (directory_fd == AT_FDCWD ? mkdir(part, 0700) && errno != EEXIST
-					     : !directory_is_below(directory_fd, part) &&
-						       (errno != ENOENT || mkdirat(directory_fd, part, 0700)))
-			return -errno;
+		status = directory_make(directory_fd, part);
 	}
-	return 0;
+	return status;
 }
 
 /* Opens `name`, with the directories above it, below `directory_fd`. */
@@ -196,13 +198,13 @@ int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_m
 			  char *inside, size_t room)
 {
 	const struct place *place = rule_place(mount, match);
+	bool directory = place->kind == PLACE_INSIDE_DIRECTORY;
 	int bytes = 0;
 
-	if (place->kind == PLACE_INSIDE)
-		bytes = snprintf(inside, room, "%.*s", (int)place->inside_bytes, place->inside);
-	else if (place->kind == PLACE_INSIDE_DIRECTORY)
+	if (place->inside)
 		bytes = snprintf(inside, room, "%.*s%s%s", (int)place->inside_bytes, place->inside,
-				 place->inside_bytes ? "/" : "", rule_name_below(k2i_rule_settings(match), path));
+				 directory && place->inside_bytes ? "/" : "",
+				 directory ? rule_name_below(k2i_rule_settings(match), path) : "");
 	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
 }
 

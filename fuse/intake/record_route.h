@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "app/rules/rules.h"
+
 struct k2i_mount;
 struct k2i_outputfile;
-struct k2i_rule_match;
-struct k2i_rule_scratch;
 
 /*
  * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the route of
@@ -45,6 +45,17 @@ struct k2i_route {
 struct k2i_routes {
 	struct k2i_route *missing_newline_first; /* see k2i_routes_terminate */
 };
+
+/*
+ * Whether records may go into the ring as they stand in a claim: only a stream gets them, no line of another has to end
+ * before, and a rule at most leaves some out, of whole ones.
+ */
+static inline bool k2i_route_takes_in_place(const struct k2i_routes *routes, const struct k2i_route *route,
+					    bool continued)
+{
+	return route->transfer && !route->next && !route->rest_dropped && !routes->missing_newline_first &&
+	       (route->passes_all || (!continued && !k2i_rule_replaces(route->match)));
+}
 
 /* Whole records, one after the other; or one piece of a record. */
 struct k2i_records {

@@ -164,7 +164,7 @@ static int missing_newline_push(struct k2i_mount *mount, struct k2i_route *route
 	return status;
 }
 
-/* The first of those that owe an end does so no more. */
+/* The first of those that miss a newline does so no more. */
 static void missing_newline_take(struct k2i_mount *mount)
 {
 	struct k2i_route *route = mount->routes->missing_newline_first;

@@ -9,7 +9,6 @@
 #include "fuse/base/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/base/reply.h"
-#include "app/rules/rules.h"
 #include "fuse/base/journal.h"
 #include "fuse/intake/queue.h"
 #include "fuse/intake/line_buffer.h"
@@ -99,21 +98,16 @@ static int block_commit(struct k2i_mount *mount, const struct k2i_write *write, 
 static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
 		       size_t *whole)
 {
-	const struct k2i_route *route = handle->route;
 	const struct k2i_line_buffer *line = &handle->line;
 	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 
-	if (!route->transfer || route->next || mount->line_limits->record_bytes_max)
-		return false;
-	/* Patterns judge whole records; replacements make them longer. */
-	if (!route->passes_all && (line->continued || k2i_rule_replaces(route->match)))
-		return false;
-	if (write->bytes == 0 || write->synchronous)
+	if (write->bytes == 0 || write->synchronous || mount->line_limits->record_bytes_max ||
+	    !k2i_route_takes_in_place(mount->routes, handle->route, line->continued))
 		return false;
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (route->rest_dropped || mount->routes->missing_newline_first || line->held_bytes + write->bytes > most)
+	if (line->held_bytes + write->bytes > most)
 		return false;
 	*whole = k2i_line_buffer_run(line, mount->line_limits, write->data, write->bytes);
 	return *whole != 0;

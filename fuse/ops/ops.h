@@ -15,7 +15,7 @@
  */
 extern const struct fuse_lowlevel_ops k2i_ops;
 
-/* How long the kernel may believe what it was told. */
+/* How long the kernel may believe entries and attributes. */
 #define K2I_CACHE_SECONDS 1.0
 
 /* The link in the root that leads to the ring; it is a node of its own outside of the table. */

@@ -49,7 +49,7 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 	assert_int_equal(k2i_handle_lost(mounted->handle), 0);
 }
 
-/* It owes a line end, and had a descriptor of the worker before; the ring has forgotten who declared its stream. */
+/* It misses a newline, and had a descriptor of the worker before; the ring has forgotten who declared its stream. */
 static void a_file_that_is_closed_is_taken_over(void **state)
 {
 	struct mounted *mounted = *state;

@@ -40,15 +40,15 @@ void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 }
 
 /* The pages of the kernel's cache are to be taken first. */
-static k2i_pull_then *collected;
-static void *collected_argument;
+static k2i_pull_then *pulled;
+static void *pulled_argument;
 
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {
 	(void)mount;
 	(void)node;
-	collected = then;
-	collected_argument = argument;
+	pulled = then;
+	pulled_argument = argument;
 }
 
 static void fill(const struct k2i_mount *mount, uint32_t stream_id)
@@ -286,7 +286,7 @@ static void what_another_file_has_no_memory_for_is_counted(void **state)
 }
 
 /* It is not put into the ring as it is, behind the pieces of the one before. */
-static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
+static void a_missing_newline_goes_before_the_next_line(void **state)
 {
 	struct mounted *mounted = *state;
 
@@ -326,7 +326,7 @@ static void take_all(struct k2hft_ring *ring)
 }
 
 /* The ring's next room goes to the next line of another handle, or to nobody. */
-static void a_line_end_that_is_owed_outlives_its_file(void **state)
+static void a_missing_newline_outlives_its_file(void **state)
 {
 	static const char *const followed[] = {"a1\n", NULL};
 	struct mounted *mounted = *state;
@@ -358,7 +358,7 @@ static void a_line_end_that_is_owed_outlives_its_file(void **state)
 }
 
 /* There never is room again. */
-static void a_line_end_that_is_owed_ends_with_the_mount(void **state)
+static void a_missing_newline_ends_with_the_mount(void **state)
 {
 	struct mounted *mounted = *state;
 
@@ -573,12 +573,12 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->cached = &file;
 	request(mounted, 1, "a1\n");
 	k2i_request_interrupt(&mounted->mount, 2);
-	collected(&mounted->mount, collected_argument);
+	pulled(&mounted->mount, pulled_argument);
 	assert_int_equal(answer_of(mounted, 1), sizeof("a1\n") - 1);
 	assert_sent(mounted, "a1\n");
 	request(mounted, 3, "a2\n");
 	k2i_request_interrupt(&mounted->mount, 3);
-	collected(&mounted->mount, collected_argument);
+	pulled(&mounted->mount, pulled_argument);
 	assert_int_equal(answer_of(mounted, 3), -EINTR);
 	assert_sent(mounted, "");
 }
@@ -607,9 +607,9 @@ int main(void)
 		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
 		MOUNTED_TEST(lines_before_one_that_fails_come_once),
 		MOUNTED_TEST(what_another_file_has_no_memory_for_is_counted),
-		MOUNTED_TEST(a_line_end_that_is_owed_goes_before_the_next_line),
-		MOUNTED_TEST(a_line_end_that_is_owed_outlives_its_file),
-		MOUNTED_TEST(a_line_end_that_is_owed_ends_with_the_mount),
+		MOUNTED_TEST(a_missing_newline_goes_before_the_next_line),
+		MOUNTED_TEST(a_missing_newline_outlives_its_file),
+		MOUNTED_TEST(a_missing_newline_ends_with_the_mount),
 		MOUNTED_TEST(the_rest_of_a_dropped_line_is_no_line),
 		MOUNTED_TEST(a_record_is_continued_until_its_end),
 		MOUNTED_TEST(what_makes_a_line_too_long_cuts_it),
