@@ -325,7 +325,7 @@ static void file_ask_later(struct k2i_mount *mount, struct k2i_cached_file *file
 
 bool k2i_pull_holds(const struct k2i_mount *mount)
 {
-	return mount->queue->first && !k2i_mount_ends(mount);
+	return mount->queue->cached_bytes >= K2I_QUEUE_HOLD_BYTES && !k2i_mount_ends(mount);
 }
 
 /* Files that are left alone are not believed already. */

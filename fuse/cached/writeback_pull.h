@@ -70,7 +70,7 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file);
 void k2i_pull_inherit(struct k2i_mount *mount);
 
 /*
- * Whether appends wait: something waits for room in the ring already. The kernel would keep a process that waits with dirty
+ * Whether appends wait: enough of them waits for room in the ring already. The kernel would keep a process that waits with dirty
  * pages from ending: close(2), and so exec(3) and exit, write them back and wait for that, which no signal ends. So
  * appends wait where the kernel asks for attributes before it has their data, which a signal does end, and data that
  * it has is taken into the queue.

@@ -48,11 +48,13 @@ struct k2i_queue {
 
 /* Parked data beyond this: no more requests are taken from the kernel. */
 #define K2I_QUEUE_BYTES_MAX (64u * 1024 * 1024)
+/* Appends wait while so much data out of the page cache does, see k2i_pull_holds. */
+#define K2I_QUEUE_HOLD_BYTES (UINT64_C(16) << 20)
 /*
  * Data out of the page cache is answered when it is queued, up to so much; the kernel keeps the rest, and a process that
- * closes such a file can't be killed while it does. Once appends wait (k2i_pull_holds) the kernel has no more than it may
- * have dirty of a FUSE mount: by default 1 % of vm.dirty_ratio, 20 %, and this is twice that. But a single write(2)
- * goes on as pages of it are taken.
+ * closes such a file can't be killed while it does. Once appends wait the kernel has no more than it may have dirty of
+ * a FUSE mount: by default 1 % of vm.dirty_ratio, 20 %, and this is twice that. But a single write(2) goes on as pages
+ * of it are taken.
  */
 uint64_t k2i_queue_cached_bytes_max(void);
 
