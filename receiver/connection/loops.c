@@ -41,7 +41,8 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	int wake;
 	struct event *woken, *tick;
 	uint64_t stop_ns, ticked_ns;
-	uint64_t watched; /* the loop's wait_count, as it was seen last */
+	uint64_t watched; /* the loop's wait_count, as k2i_loops_watch saw it last */
+	bool slow;        /* it has not moved between the last two */
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct message *first, **last;
@@ -361,17 +362,19 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 }
 
 /* A crowded connection can only take the place of one on its own loop. */
-static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than, bool crowded)
+static bool loop_better(const struct loop_whole *whole, const struct loop_whole *than, bool crowded)
 {
-	bool ungreeted = atomic_load(&loop->ungreeted_count) > 0;
+	bool ungreeted = atomic_load(&whole->loop.ungreeted_count) > 0;
 
-	if (crowded && ungreeted != (atomic_load(&than->ungreeted_count) > 0))
+	if (whole->slow != than->slow)
+		return than->slow;
+	if (crowded && ungreeted != (atomic_load(&than->loop.ungreeted_count) > 0))
 		return ungreeted;
-	return atomic_load(&loop->connection_count) < atomic_load(&than->connection_count);
+	return atomic_load(&whole->loop.connection_count) < atomic_load(&than->loop.connection_count);
 }
 
 /*
- * The loop with the fewest connections; of several the next after the last. Turns alone would put two senders that stay
+ * The loop with the fewest connections that does not wait for the disk; of several the next after the last. Turns alone would put two senders that stay
  * on the same loop when a short connection came between them.
  */
 static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
@@ -381,7 +384,7 @@ static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
 	loops->next++;
 	for (unsigned i = 0; i < loops->loop_count; i++) {
 		loop = &loops->loops[(loops->next + i) % loops->loop_count];
-		if (!chosen || loop_better(&loop->loop, &chosen->loop, crowded))
+		if (!chosen || loop_better(loop, chosen, crowded))
 			chosen = loop;
 	}
 	atomic_fetch_add(&chosen->loop.connection_count, 1);
@@ -415,9 +418,11 @@ void k2i_loops_watch(struct k2i_loops *loops)
 	struct loop_whole *whole;
 
 	for (whole = loops->loops; whole < loops->loops + loops->loop_count; whole++) {
+		whole->slow = false;
 		if (pthread_mutex_trylock(&whole->loop.shared.serving))
 			continue;
-		if (whole->watched == whole->loop.shared.wait_count)
+		whole->slow = whole->watched == whole->loop.shared.wait_count;
+		if (whole->slow)
 			connections_each(whole, k2i_connection_slow);
 		whole->watched = whole->loop.shared.wait_count;
 		(void)pthread_mutex_unlock(&whole->loop.shared.serving);

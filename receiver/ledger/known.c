@@ -24,43 +24,34 @@ static uint32_t list_mark(enum k2i_known_list list)
 
 static void list_add(struct k2i_known *known, enum k2i_known_list list, struct k2i_known_entry *entry)
 {
-	struct k2i_known_link *link = &entry->links[list];
-
 	if (marked_with(entry, list_mark(list)))
 		return;
 	mark_set(entry, list_mark(list), true);
-	link->next = known->first[list];
-	link->place = &known->first[list];
-	if (link->next)
-		link->next->links[list].place = &link->next;
-	*link->place = entry;
+	k2i_list_add(&known->lists[list], &entry->links[list]);
 }
 
-static void list_remove(struct k2i_known_entry *entry, enum k2i_known_list list)
+static void list_remove(struct k2i_known *known, enum k2i_known_list list, struct k2i_known_entry *entry)
 {
-	struct k2i_known_link *link = &entry->links[list];
-
 	if (!marked_with(entry, list_mark(list)))
 		return;
 	mark_set(entry, list_mark(list), false);
-	*link->place = link->next;
-	if (link->next)
-		link->next->links[list].place = link->place;
+	k2i_list_remove(&known->lists[list], &entry->links[list]);
 }
 
 static struct k2i_known_entry *list_take(struct k2i_known *known, enum k2i_known_list list)
 {
-	struct k2i_known_entry *entry = known->first[list];
+	struct k2i_link *link = known->lists[list].oldest;
+	struct k2i_known_entry *entry = link ? K2I_LIST_ENTRY(link - list, struct k2i_known_entry, links) : NULL;
 
 	if (entry)
-		list_remove(entry, list);
+		list_remove(known, list, entry);
 	return entry;
 }
 
-static void entry_unlist(struct k2i_known_entry *entry)
+static void entry_unlist(struct k2i_known *known, struct k2i_known_entry *entry)
 {
-	list_remove(entry, K2I_KNOWN_CHANGED);
-	list_remove(entry, K2I_KNOWN_MARKED);
+	list_remove(known, K2I_KNOWN_CHANGED, entry);
+	list_remove(known, K2I_KNOWN_MARKED, entry);
 }
 
 static bool has_stages(const struct k2i_known_entry *entry)
@@ -70,7 +61,7 @@ static bool has_stages(const struct k2i_known_entry *entry)
 
 static void file_free(struct k2i_known *known, struct k2i_known_file *file)
 {
-	entry_unlist(&file->entry);
+	entry_unlist(known, &file->entry);
 	k2i_table_remove(&known->files, &file->node);
 	free(file->path);
 	free(file);
@@ -134,7 +125,7 @@ struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8
 
 void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring)
 {
-	entry_unlist(&ring->entry);
+	entry_unlist(known, &ring->entry);
 	k2i_table_remove(&known->rings, &ring->node);
 	known->ring_count -= !row_next(known, ring->ring.uuid, NULL);
 	free(ring);

@@ -3,6 +3,7 @@
 #define K2I_RECEIVER_LEDGER_KNOWN_H
 
 #include "receiver/ledger/log.h"
+#include "receiver/base/list.h"
 #include "receiver/base/table.h"
 
 /*
@@ -14,13 +15,9 @@
  */
 enum k2i_known_list { K2I_KNOWN_CHANGED, K2I_KNOWN_MARKED, K2I_KNOWN_LIST_COUNT };
 
-struct k2i_known_link {
-	struct k2i_known_entry *next, **place; /* `place` points to the entry */
-};
-
 struct k2i_known_entry {
 	struct k2i_ledger_stages stages; /* marks: CHANGED and MARKED tell which lists it is in */
-	struct k2i_known_link links[K2I_KNOWN_LIST_COUNT];
+	struct k2i_link links[K2I_KNOWN_LIST_COUNT];
 	bool is_file;
 };
 
@@ -42,7 +39,7 @@ struct k2i_known_file {
 struct k2i_known {
 	struct k2i_table rings, files;
 	size_t ring_count; /* a ring has a row for each sink */
-	struct k2i_known_entry *first[K2I_KNOWN_LIST_COUNT];
+	struct k2i_list lists[K2I_KNOWN_LIST_COUNT];
 };
 
 struct k2i_known_ring *k2i_known_ring_find(const struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);

@@ -392,7 +392,7 @@ int k2i_ledger_mark(struct k2i_ledger *ledger, uint64_t *number)
 	(void)pthread_mutex_lock(&ledger->mutex);
 	*number = ledger->number;
 	/* Not for what a failed sync has marked already: the log has room for one of each behind a commit. */
-	if (ledger->known.first[K2I_KNOWN_CHANGED] && !ledger->stale)
+	if (ledger->known.lists[K2I_KNOWN_CHANGED].oldest && !ledger->stale)
 		error = record_append(ledger, K2I_LEDGER_MARK, 0);
 	if (!error)
 		k2i_known_mark(&ledger->known);

@@ -78,6 +78,33 @@ printf 'one\nthree\n' | cmp - "$dir/out/stuck" || fail "the file that was stuck"
 printf 'two\nfour\n' | cmp - "$dir/out/other" || fail "the other file"
 receiver_stop TERM
 
+# Senders that connect meanwhile are served by another thread.
+receiver_config ""
+rm "$dir/asked"
+receiver_start
+: >"$dir/hold"
+runs writer 'stream 1 text stuck' 'chunk 1 0 more\n' flush 'status 1' ack bye &
+writer=$!
+wait_until [ -e "$dir/asked" ]
+wait_until told writer 1
+peers=
+for name in one two three four; do
+	{
+		printf '%s\n' "hello $name 1 0" welcome "stream 1 text $name" 'chunk 1 0 x\n' flush ack
+		while [ -e "$dir/hold" ]; do
+			sleep 0.05
+		done
+		echo bye
+	} | wire >"$dir/$name" 2>&1 &
+	peers="$peers $!"
+	wait_until arrived "$name" 2
+done
+rm "$dir/hold"
+for peer in $writer $peers; do
+	wait "$peer" || fail "a sender: $(cat "$dir/writer" "$dir/one" "$dir/two" "$dir/three" "$dir/four")"
+done
+receiver_stop TERM
+
 (umask 077 && openssl rand -hex 32 >"$dir/key")
 tls_config 'SOCKTHREADCNT = 1' "PSKFILE = $dir/key"
 rm "$dir/asked"
@@ -90,7 +117,7 @@ done
 exec 3>"$dir/stuck" 4>"$dir/other.in"
 echo four >&3
 echo one >&4
-wait_until arrived stuck 15
+wait_until arrived stuck 20
 wait_until arrived other.in 4
 : >"$dir/hold"
 echo five >&3
@@ -104,6 +131,6 @@ exec 3>&- 4>&-
 wait "$push_stuck" || fail "push: $(cat "$dir/stuck.log")"
 # shellcheck disable=SC2154
 wait "$push_other" || fail "push: $(cat "$dir/other.in.log")"
-printf '%s\n' one three four five | cmp - "$dir/out/stuck" || fail "the file that was stuck, by TLS"
+printf '%s\n' one three more four five | cmp - "$dir/out/stuck" || fail "the file that was stuck, by TLS"
 printf 'one\ntwo\n' | cmp - "$dir/out/other.in" || fail "the other file, by TLS"
 receiver_stop TERM
