@@ -4,6 +4,7 @@
 # pieces, and what arrives is what was written. A rule judges by the beginning, and BYTELIMIT counts the rest no more.
 . tests/tools/mount.sh
 . tests/tools/values.sh
+. tests/tools/kill_worker.sh
 
 # held WRITEMODE: 60 files with 200 kB each.
 held() {
@@ -37,6 +38,28 @@ start_mount
 held direct
 [ "$(value mount.held_pieces)" -gt 40 ] || fail "pieces: $(value mount.held_pieces)"
 held cached
+start_killing 0.1
+quick python3 - "$sent" "$work/kills" "$work/expected" <<'END' || fail "writing while workers are killed"
+import os, sys
+sent, kills, expected = sys.argv[1:]
+kills, seen, rounds = open(kills), 0, 0
+files = [os.open(f"{sent}/killed{number}", os.O_WRONLY | os.O_CREAT) for number in range(10)]
+while seen < 5:
+    for number, file in enumerate(files):
+        os.write(file, b"%d" % (number % 10) * 200000)
+    for file in files:
+        os.write(file, b"end\n")
+    rounds += 1
+    seen += len(kills.read())
+for number, file in enumerate(files):
+    os.close(file)
+    with open(f"{expected}/killed{number}", "wb") as copy:
+        copy.write((b"%d" % (number % 10) * 200000 + b"end\n") * rounds)
+END
+stop_killing 5
+for number in $(seq 0 9); do
+	arrives "$work/expected/killed$number" "senddir/killed$number"
+done
 grep -q 'HELDMAX (1048576 bytes)' "$work/mount.err" || fail "no word of it"
 stop_mount || fail "status $?"
 

@@ -128,7 +128,7 @@ static void settle(void)
 {
 	struct k2hft_ring *ring = nothing_sent();
 
-	k2i_journal_settle((const struct k2hft_ring *[]){ring});
+	k2i_journal_settle((const struct k2hft_ring *[]){NULL, ring});
 	k2hft_ring_close(ring);
 }
 
@@ -441,7 +441,7 @@ static void commit_shared(size_t offset, int status, bool with_answer)
 
 	if (with_answer)
 		MUST(answer("first ", "answer"));
-	MUST(k2i_journal_commit(producer, 0, &chunk, offset, 4, with_answer) == status);
+	MUST(k2i_journal_commit(producer, 1, &chunk, offset, 4, with_answer) == status);
 }
 
 static void committed(void)
@@ -471,7 +471,7 @@ static void inherit(unsigned chunks, bool with_answer)
 	struct k2hft_span span;
 	size_t bytes;
 
-	k2i_journal_settle((const struct k2hft_ring *[]){ring});
+	k2i_journal_settle((const struct k2hft_ring *[]){NULL, ring});
 	MUST((k2i_journal_last_answer(&bytes) != NULL) == with_answer);
 	MUST(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL) == (int)chunks);
 	k2hft_ring_close(ring);
