@@ -277,7 +277,7 @@ static void check_receiver(struct k2i_checker *checker)
 
 	if (doubt)
 		k2i_checker_find(checker, K2I_FINDING_WARNING, own->place, "%s", doubt);
-	if (!settings->base_directory)
+	if (!settings->base_directory && settings->output == K2I_OUTPUT_FILE)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
 	if (!k2i_settings_port(settings, true))

@@ -19,9 +19,9 @@ static bool address_is_here(const struct addrinfo *address)
 	return here;
 }
 
-static bool name_is_here(const char *name)
+static bool name_is_here(const char *name, int flags)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM}, *found = NULL, *address;
+	struct addrinfo hints = {.ai_flags = flags, .ai_socktype = SOCK_DGRAM}, *found = NULL, *address;
 	char own[HOST_NAME_MAX + 1] = "";
 
 	if (!name)
@@ -46,7 +46,7 @@ static bool server_is_candidate(const struct k2i_settings *settings, const struc
 	       (!settings->self_key || (node->key && strcmp(node->key, settings->self_key) == 0));
 }
 
-/* A name is looked up only where there is a choice. */
+/* Names are looked up only where there is a choice, and none is an address or the name of this host. */
 const char *k2i_own_server_find(struct k2i_settings *settings)
 {
 	size_t candidates = 0, number;
@@ -62,12 +62,16 @@ const char *k2i_own_server_find(struct k2i_settings *settings)
 	if (!candidates)
 		return "no [SVRNODE] has CTLPORT = SELFCTLPORT and CUK = SELFCUK: the receiver takes the first for its "
 		       "own";
-	for (number = settings->own_server; number < settings->server_count; number++) {
-		if (!server_is_candidate(settings, &settings->servers[number]) ||
-		    !name_is_here(settings->servers[number].name))
-			continue;
-		settings->own_server = number;
-		return NULL;
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (number = 0; number < settings->server_count; number++) {
+			const struct k2i_node *node = &settings->servers[number];
+
+			if (!server_is_candidate(settings, node) ||
+			    !name_is_here(node->name, pass ? 0 : AI_NUMERICHOST))
+				continue;
+			settings->own_server = number;
+			return NULL;
+		}
 	}
 	return "NAME of no [SVRNODE] is this host: the receiver takes this one for its own";
 }

@@ -33,7 +33,7 @@ enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_
 enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
 enum k2i_store_mode { K2I_STORE_BUFFERED, K2I_STORE_DSYNC, K2I_STORE_SYNC }; /* OPENMODE */
 enum k2i_store_cache { K2I_STORE_DROP, K2I_STORE_KEEP };                     /* CACHE */
-enum k2i_output { K2I_OUTPUT_FILE };                                         /* TYPE */
+enum k2i_output { K2I_OUTPUT_FILE, K2I_OUTPUT_REFUSED };                     /* TYPE */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
 /*

@@ -306,6 +306,8 @@ static void stand_in(const struct k2i_setting *setting, const char *text, void *
 		(void)text_store(setting, text, object);
 	else if (setting->type == K2I_TYPE_NUMBER)
 		number_store(setting, setting->minimum, object);
+	else if (setting->type == K2I_TYPE_OUTPUT_TYPE)
+		number_store(setting, K2I_OUTPUT_REFUSED, object);
 }
 
 static int field_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
