@@ -96,7 +96,7 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 	do {
 		if (mount_point_clear(options->mount_point))
 			return -ENOTCONN;
-		/* One that has died since is looked at again. */
+		/* A mount that has died since is looked at again. */
 		status = realpath(options->mount_point, resolved) && stat(resolved, &info) == 0 ? 0 : -errno;
 	} while (status == -ENOTCONN);
 	if (status)
