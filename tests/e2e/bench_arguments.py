@@ -28,6 +28,8 @@ WRONG = (
     ("--sustain 20 --window 1", "-n, --bytes, --seconds, --sustain, --window: one of them only"),
     ("--warmup 1 --seconds 3", "-n, --bytes, --seconds, --sustain, --window: one of them only"),
     ("--published --brief --window 1", "--brief --window: "),
+    ("--drop-caches 3", "--drop-caches: --sustain is needed"),
+    ("--drop-caches 5 --sustain 5", "--drop-caches: --sustain is needed"),
     ("--unify --rate 3", "--rate --unify: "),
     ("--input /etc/passwd --size 3", "--size --input: "),
     ("--level synced --by mount", "--level synced: a mount "),
@@ -46,7 +48,7 @@ ELSEWHERE = ("--rate 1", "--sustain 5", "--window 1", "--format json", "--unify"
 PRESET = ("--receiver a", "--by push", "--size 10", "--senders 3", "--writers 3", "--per-write 3", "--count 3",
           "--bytes 3", "--seconds 3", "--rate 3", "--format json", "--unify", "--rules 3", "--compress never",
           "--level synced", "--tls", "--psk x", "--link 3")
-WINDOWS = ("--warmup 3", "--window 3")
+WINDOWS = ("--warmup 3", "--window 3", "--drop-caches 3")
 MEASURED = ("--runs 3", "--ring 1M", "--note x", "--resume", "--all", "--seed-table", "--brief")
 FILES = ("--tsv x", "--json x", "--markdown x", "--html x")
 WITHOUT_EFFECT = (
@@ -54,6 +56,8 @@ WITHOUT_EFFECT = (
     ("--seed-table", (*PRESET, "--input x", "--sustain 5", "--memory-limit 1G")),
     ("--from x", (*PRESET, *WINDOWS, *MEASURED, "--input x", "--sustain 5", "--memory-limit 1G")),
     ("--compare a b", (*PRESET, *MEASURED, *FILES, "--from x")),
+    ("--repeat x", (*(option for option in PRESET if option.split()[0] not in ("--receiver", "--psk")), *WINDOWS, "--ring 1M",
+                    "--resume", "--brief", "--sustain 5", "--memory-limit 1G")),
     ("", ("--brief",)),
     ("--by record,idle", ("--senders 3", "--per-write 3", "--count 3", "--bytes 3", "--rate 3",
                           "--format json", "--unify")),
@@ -70,7 +74,7 @@ def main():
 
         for arguments, why in WRONG:
             refuse(arguments, f"k2hft bench: {why}")
-        for option in ("--input", "--psk", "--tsv", "--json", "--markdown", "--html", "--from", "--compare"):
+        for option in ("--input", "--psk", "--tsv", "--json", "--markdown", "--html", "--from", "--repeat", "--compare"):
             printed, said = bench(work, option, "", status=2)
             assert (printed, said) == ("", f"k2hft bench: {option}: the name of a file is needed\n"), (printed, said)
         for arguments in AGAIN:

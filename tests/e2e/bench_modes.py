@@ -92,6 +92,7 @@ def main():
             assert len(result["series_mb_per_s"]) == 4 and result["last_of_first_quarter"] > 0, result
             assert sum(result["series_mb_per_s"]) * 1e6 < 1.5 * result["sent_bytes"], result
             assert result["first_quarter_mb_per_s"] == result["series_mb_per_s"][0], result
+            assert len(result["series_free_mib"]) == 4 and min(result["series_free_mib"]) > 0, result
 
         # The rates are those of the ten windows behind the warm-up.
         (result,) = measure(work, "--by", "library", "--size", "1K", "--warmup", "2", "--window", "1")

@@ -51,6 +51,20 @@ def main():
             assert source.read() == html
         assert load(work, "b.json") == report
 
+        # The saved parameters are measured again, as often; how long short runs took is said, and that it was too short.
+        printed, said = bench(work, "--repeat", "a.json", "--json", "again.json")
+        repeated = load(work, "again.json")["results"]
+        assert [(r["senders"], r["records"], r["size"], r["runs"]) for r in repeated] == [
+            (senders, 3000, 100, 2) for senders in (1, 2, 3)], repeated
+        assert all(r["elapsed_s"] > 0 for r in repeated) and printed.splitlines()[2].endswith(" seconds"), printed
+        assert ": what starting costs dominates their rates; " in said, said
+        printed, _ = bench(work, "--compare", "a.json", "again.json", status=None)
+        assert "only in" not in printed, printed
+        for broken in ({"senders": 1000}, {"size": 1}, {"records": 0}, {"writers": 99, "senders": 99}, {"ring_bytes": 7}):
+            save(work, "b.json", {**report, "results": [{**report["results"][0], **broken}]})
+            _, said = bench(work, "--repeat", "b.json", status=1)
+            assert said == "k2hft bench: --repeat b.json: its result 1 can't be measured\n", said
+
         # By each way, the measured figures are in the report, and set against what the table on the terminal has.
         save(work, "ways.json", {**report, "results": [
             {**report["results"][0], **other, "runs": 1, "of_each_run": {name: [value] for name, value in figures.items()}}
@@ -127,7 +141,7 @@ def main():
         assert [r["senders"] for r in load(work, "longer.json")["results"]] == [1, 3], load(work, "longer.json")
         # Results of another commit, or machine, or log, are measured anew.
         _, said = bench(work, *again, "another")
-        assert said == "k2hft bench: --resume: part.json is not of the same note: everything is measured anew\n", said
+        assert said.startswith("k2hft bench: --resume: part.json is not of the same note: everything is measured anew\n"), said
         assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
         for name, other in (("processor", "abacus"), ("processors", 1000)):
             save(work, "part.json", {**report, name: other})

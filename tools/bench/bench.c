@@ -76,9 +76,11 @@ static int result_measure(struct bench_run *run, struct bench_result *result, ui
 		result->values[metric * run->options->runs + number] = metrics[metric];
 	if (run->series) {
 		free(result->series);
+		free(result->free_mib);
 		result->series = run->series;
+		result->free_mib = run->free_mib;
 		result->series_count = run->series_count;
-		run->series = NULL;
+		run->series = run->free_mib = NULL;
 	}
 	return status;
 }
@@ -189,7 +191,9 @@ static int groups_measure(struct bench_run *run, struct bench_report *report)
 	}
 	if (bench_files_write(run->options, report, true))
 		status = -1;
-	if (status == 0 && !measured)
+	if (status == 0 && measured)
+		bench_short_warn(report);
+	else if (status == 0)
 		bench_error("--resume: %s had all of it, nothing was measured; without --resume or that file, all is",
 			    run->options->json_file);
 	return status;
@@ -291,6 +295,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	if (run.block >= 0)
 		(void)close(run.block);
 	free(run.series);
+	free(run.free_mib);
 	bench_folder_remove(work);
 	if (access(work, F_OK) == 0)
 		bench_error("%s: it could not be removed", work);
@@ -320,24 +325,41 @@ static int report_again(const struct bench_options *options, struct bench_report
 	return bench_files_write(options, report, true);
 }
 
+/* The points of saved results, with the log and the receiver that they had unless others are named. */
+static int repeated_read(struct bench_options *options, struct bench_report *saved)
+{
+	if (bench_json_read(options->repeat_file, saved))
+		return STATUS_FAILED;
+	options->repeated = saved;
+	if (!options->input_file && *saved->input)
+		options->input_file = saved->input;
+	if (!options->receiver && *saved->receiver)
+		options->receiver = saved->receiver;
+	if (options->runs == 0 && saved->count)
+		options->runs = saved->results[0].runs;
+	return bench_repeated_check(options);
+}
+
 int k2i_command_bench(int argc, char **argv)
 {
 	struct bench_options options = {0};
-	struct bench_report report = {0};
+	struct bench_report report = {0}, saved = {0};
 	int status = bench_options_parse(&options, argc, argv);
 
 	if (status || options.help)
 		return status;
 	if (options.compare_file)
 		return bench_compare(&options);
-	if (bench_files_check(&options))
-		return STATUS_FAILED;
-	if (options.from_file) {
+	status = options.repeat_file ? repeated_read(&options, &saved) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = bench_files_check(&options);
+	if (status == STATUS_OK && options.from_file) {
 		status = report_again(&options, &report);
-	} else {
+	} else if (status == STATUS_OK) {
 		bench_machine_take(&report, &options, argc, argv);
 		status = bench_plan_make(&report, &options) ? STATUS_FAILED : measure(&options, &report);
 	}
 	bench_report_free(&report);
+	bench_report_free(&saved);
 	return status;
 }

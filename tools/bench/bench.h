@@ -42,10 +42,11 @@ struct bench_point {
 	uint64_t link_mbit;    /* of the link between; 0: the loopback's */
 	uint64_t memory_limit; /* bytes; 0: none */
 	uint64_t ring_bytes;
-	uint64_t warmup,
-		window; /* seconds of it, and of each of BENCH_WINDOWS, whose rates count; 0: the whole run's do */
+	uint64_t drop_caches; /* the second after which the page cache is dropped; 0: it is not */
+	/* In seconds. Rates are those of BENCH_WINDOWS windows, if there are any, which begin when the warm-up is over. */
+	uint64_t warmup, window;
 };
-#define BENCH_PARAMETERS 22u
+#define BENCH_PARAMETERS 23u
 #define BENCH_WINDOWS 10u
 
 struct bench_parameter {
@@ -76,6 +77,7 @@ void bench_text_add(char *text, size_t room, const char *format, ...) __attribut
 /* Figures of a run; NAN: was not measured. */
 enum bench_metric {
 	BENCH_BYTES,
+	BENCH_ELAPSED,
 	BENCH_PRODUCED_RECORDS,
 	BENCH_COMMITTED_RECORDS,
 	BENCH_PRODUCED_MB,
@@ -126,7 +128,7 @@ struct bench_result {
 	uint64_t runs;  /* 0: not measured yet */
 	double *values; /* of each metric, of each run */
 	double medians[BENCH_METRICS], lowest[BENCH_METRICS], highest[BENCH_METRICS];
-	double *series; /* megabytes a second, of each second of the last run */
+	double *series, *free_mib; /* of each second of the last run: megabytes a second, memory that was free */
 	unsigned series_count;
 };
 
@@ -162,10 +164,12 @@ struct bench_options {
 	struct number_list sizes, senders, writers, per_write, rings, ways;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
-	const char *receiver; /* NULL: its own; else HOST and PORT of -r */
+	const struct bench_report *repeated; /* whose points are measured; NULL: there is none */
+	const char *receiver;                /* NULL: its own; else HOST and PORT of -r */
 	char receiver_copy[RECEIVER_ROOM];
 	const char *host, *port, *shared_key, *input_file, *note;
-	const char *tsv_file, *json_file, *html_file, *markdown_file, *from_file, *compare_file, *compare_to;
+	const char *tsv_file, *json_file, *html_file, *markdown_file, *from_file, *repeat_file, *compare_file,
+		*compare_to;
 };
 
 /* Figures that a sender tells its parent, in memory that they share. */
@@ -207,13 +211,15 @@ struct bench_run {
 	double sender_cpu_s;
 	uint64_t *latencies_ns; /* with a rate */
 	uint64_t latency_count;
-	double *series;
+	double *series, *free_mib;
 	unsigned series_count;
 	uint64_t renamed_bytes; /* of files that the receiver has written to and that have another name since */
 };
 
 /* options.c: STATUS_OK, or STATUS_WRONG with the message. */
 int bench_options_parse(struct bench_options *options, int argc, char **argv);
+/* Whether the points of --repeat can be measured here. The same, or STATUS_FAILED. */
+int bench_repeated_check(struct bench_options *options);
 
 /* plan.c: fills in results and rows, not measured yet. -1 with the message. */
 int bench_plan_make(struct bench_report *report, const struct bench_options *options);
@@ -259,7 +265,9 @@ const char *bench_bullet(const char **bullet);
 /* A line for each, behind its bullet. */
 void bench_knees_print(FILE *output, const char **bullet, const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
-/* What others published beside; nothing if no row has it. */
+/* Says so if starting takes more of the runs than sending. */
+void bench_short_warn(const struct bench_report *report);
+/* A table of the figures that others published; nothing if no row has one. */
 void bench_published_print(const struct bench_report *report);
 
 /* files.c: STATUS_FAILED with the message. */
@@ -332,6 +340,7 @@ struct k2hft_sender;
 int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender);
 /* latency.c: looks at the receiver's files until every record is there. -1 with the message. */
 int bench_latency_watch(struct bench_run *run);
+#define BENCH_DROP_CACHES "/proc/sys/vm/drop_caches"
 /* sustain.c: looks at the receiver's files each second until the senders are done. -1 with the message. */
 int bench_sustain_watch(struct bench_run *run);
 /* memory.c: this process and those that it starts have so much memory from now on. -errno, and why not. */

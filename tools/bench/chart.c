@@ -288,6 +288,9 @@ void bench_chart_line(FILE *output, const struct bench_line *chart)
 		(void)fprintf(output, "%.1f,%.1f ", line_x(chart, number), place(&y, chart->y[number]));
 	(void)fputs("\"/>\n", output);
 	quarters_write(output, chart, &y);
+	if (chart->marked > 0 && chart->marked <= chart->count)
+		stroke_write(output, "mark", line_x(chart, chart->marked - 1), TOP, line_x(chart, chart->marked - 1),
+			     TOP + PLOT);
 	if (chart->note) {
 		double x = line_x(chart, chart->noted), at = place(&y, chart->y[chart->noted]);
 

@@ -32,6 +32,7 @@ struct bench_line {
 	unsigned noted;     /* the place with the note */
 	const char *note;   /* NULL: none */
 	double first, last; /* means of the quarters; NAN: none */
+	unsigned marked;    /* a stroke at this place, from 1; 0: none */
 };
 void bench_chart_line(FILE *output, const struct bench_line *chart);
 

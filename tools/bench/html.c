@@ -225,7 +225,8 @@ static void series_write(FILE *output, const struct bench_result *result)
 				   .y = result->series,
 				   .count = result->series_count,
 				   .x_axis = "seconds",
-				   .y_axis = "MB/s committed, each second of the last run"};
+				   .y_axis = "MB/s committed, each second of the last run",
+				   .marked = (unsigned)result->point.drop_caches};
 	char title[BENCH_TEXT_ROOM], text[BENCH_FIGURE_ROOM];
 	unsigned number;
 
@@ -242,7 +243,15 @@ static void series_write(FILE *output, const struct bench_result *result)
 				"<p>The last quarter has %s of the first, in the median of the runs; the red lines "
 				"are the means of this run's.</p>\n",
 				bench_figure_text(result->medians[BENCH_LAST_OF_FIRST], text));
+		if (chart.marked)
+			(void)fputs("<p>The page cache was dropped at the red stroke.</p>\n", output);
 		bench_chart_line(output, &chart);
+		if (result->free_mib) {
+			chart.y = result->free_mib;
+			chart.y_axis = "MiB of memory that were free";
+			chart.first = chart.last = (double)NAN;
+			bench_chart_line(output, &chart);
+		}
 	}
 	free(x);
 }

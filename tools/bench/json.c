@@ -114,6 +114,8 @@ static void result_write(FILE *output, const struct bench_result *result)
 	}
 	(void)fputs("},\n     \"series_mb_per_s\": ", output);
 	numbers_write(output, result->series, result->series_count);
+	(void)fputs(",\n     \"series_free_mib\": ", output);
+	numbers_write(output, result->free_mib, result->free_mib ? result->series_count : 0);
 	(void)fputc('}', output);
 }
 
@@ -222,7 +224,8 @@ static int parameter_read(const struct json_value *object, const struct bench_pa
 static int result_read(const struct json_value *object, struct bench_result *result)
 {
 	const struct json_value *values = json_get(object, "of_each_run"),
-				*series = json_get(object, "series_mb_per_s");
+				*series = json_get(object, "series_mb_per_s"),
+				*free_mib = json_get(object, "series_free_mib");
 	double runs = json_number(object, "runs", 0), group = json_number(object, "group", 0);
 	unsigned number;
 
@@ -236,12 +239,16 @@ static int result_read(const struct json_value *object, struct bench_result *res
 	result->series_count = members_count(series, SERIES_MAX);
 	result->values = calloc(BENCH_METRICS * (size_t)result->runs, sizeof(*result->values));
 	result->series = calloc((size_t)result->series_count + 1, sizeof(*result->series));
+	if (members_count(free_mib, SERIES_MAX) == result->series_count)
+		result->free_mib = calloc((size_t)result->series_count + 1, sizeof(*result->free_mib));
 	if (!result->values || !result->series)
 		return -1;
 	for (number = 0; number < BENCH_METRICS; number++)
 		numbers_read(json_get(values, bench_metrics[number].name), result->values + number * result->runs,
 			     result->runs);
 	numbers_read(series, result->series, result->series_count);
+	if (result->free_mib)
+		numbers_read(free_mib, result->free_mib, result->series_count);
 	bench_result_sum(result);
 	return 0;
 }
@@ -338,6 +345,7 @@ void bench_report_free(struct bench_report *report)
 	for (number = 0; report->results && number < report->count; number++) {
 		free(report->results[number].values);
 		free(report->results[number].series);
+		free(report->results[number].free_mib);
 	}
 	free(report->results);
 	free(report->rows);

@@ -36,11 +36,12 @@ static const char help[] =
 	"      --bytes SIZE            in one run, with K, M or G (256M, of one writer)\n"
 	"      --seconds SECONDS       that one run takes (10, of several senders or writers)\n"
 	"      --sustain SECONDS       the same, with a time series; compares its last quarter with its first\n"
+	"      --drop-caches SECONDS   drops the page cache after so many of --sustain, as root\n"
 	"      --warmup SECONDS        that do not count, before ten windows (0)\n"
 	"      --window SECONDS        of each of ten windows, whose mean rate counts (10)\n"
 	"      --rate RECORDS          a second, and measures latencies\n"
 	"      --runs NUMBER           of each point; medians are printed (5)\n"
-	"      --format FORMAT         raw or json, of the receiver's file (raw); or published, K2HFTFUSE's JSON\n"
+	"      --format FORMAT         of the receiver's file: raw, json or published (raw)\n"
 	"      --unify                 everything into one file\n"
 	"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
 	"      --compress MODE         auto, never or always (auto)\n"
@@ -49,7 +50,7 @@ static const char help[] =
 	"      --psk FILE              encrypted, with this key\n"
 	"      --link MBIT             a link of this many Mbit/s between senders and receiver\n"
 	"      --memory-limit SIZE     for everything that is started, by a control group\n"
-	"      --published             K2HFTFUSE's published table, its figures, kafka's and fluentd's beside ours\n"
+	"      --published             K2HFTFUSE's published table, with its figures beside ours\n"
 	"      --seed-table            the same\n"
 	"      --all                   everything, as one table; about 37 minutes\n"
 	"      --brief                 --all or --published with an eighth of the records\n"
@@ -61,6 +62,7 @@ static const char help[] =
 	"      --html FILE             a report with charts, in one file; one of these can be -,\n"
 	"                              standard output; the table is on standard error then\n"
 	"      --from FILE             measures nothing: reports of results that --json has saved\n"
+	"      --repeat FILE           measures again what --json has saved, with the same parameters\n"
 	"      --compare FILE FILE     measures nothing: shows what got worse, beyond the spread of the runs\n"
 	"  -q, --quiet                 no progress\n"
 	"  -h, --help                  this text\n";
@@ -70,11 +72,12 @@ enum {
 	LISTS = 1, /* each combination of the lists is measured */
 	ALL = 2,
 	SEED = 4,
-	MEASURES = LISTS | ALL | SEED,
 	FROM = 8,
 	COMPARE = 16,
+	REPEAT = 32,
+	MEASURES = LISTS | ALL | SEED | REPEAT,
 	ANY = MEASURES | FROM | COMPARE,
-	WAYS_SHIFT = 5,
+	WAYS_SHIFT = 6,
 	NO_RECORD = 1 << (WAYS_SHIFT + BENCH_RECORD),
 	NO_IDLE = 1 << (WAYS_SHIFT + BENCH_IDLE),
 	NO_STILL = NO_RECORD | NO_IDLE
@@ -82,12 +85,12 @@ enum {
 
 #define AT(field) .at = offsetof(struct bench_options, field)
 static const struct command_option settings[] = {
-	COMMAND_OPTION("receiver", 'r', TEXT, LISTS, AT(receiver), .needed = RECEIVER_NEEDED),
+	COMMAND_OPTION("receiver", 'r', TEXT, LISTS | REPEAT, AT(receiver), .needed = RECEIVER_NEEDED),
 	COMMAND_OPTION(
 		"by", 0, LIST, LISTS, AT(ways),
 		OPTION_WORDS(bench_way_names, "the ways are library, push, mount, mount-append, record and idle")),
 	COMMAND_OPTION("size", 0, LIST, LISTS | NO_IDLE, AT(sizes), OPTION_RANGE(2, RECORD_BYTES_MAX)),
-	COMMAND_OPTION("input", 0, TEXT, LISTS | ALL | NO_IDLE, AT(input_file)),
+	COMMAND_OPTION("input", 0, TEXT, LISTS | ALL | REPEAT | NO_IDLE, AT(input_file)),
 	COMMAND_OPTION("senders", 'g', LIST, LISTS | NO_STILL, AT(senders), OPTION_RANGE(1, BENCH_SENDERS_MAX)),
 	COMMAND_OPTION("writers", 0, LIST, LISTS, AT(writers), OPTION_RANGE(1, BENCH_WRITERS_MAX)),
 	COMMAND_OPTION("per-write", 'c', LIST, LISTS | NO_STILL, AT(per_write), OPTION_RANGE(0, PER_WRITE_MAX)),
@@ -95,11 +98,12 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("bytes", 0, SIZE, LISTS | NO_STILL, AT(base.bytes), OPTION_RANGE(1, COUNT_MAX)),
 	COMMAND_OPTION("seconds", 0, SIZE, LISTS | NO_RECORD, AT(base.seconds), OPTION_RANGE(1, SECONDS_MAX)),
 	COMMAND_OPTION("sustain", 0, SIZE, LISTS | ALL, AT(sustain_s), OPTION_RANGE(SUSTAIN_MIN, SECONDS_MAX)),
+	COMMAND_OPTION("drop-caches", 0, SIZE, LISTS | NO_STILL, AT(base.drop_caches), OPTION_RANGE(1, SECONDS_MAX)),
 	COMMAND_OPTION("rate", 0, SIZE, LISTS | NO_STILL, AT(base.rate), OPTION_RANGE(1, 10000000)),
 	COMMAND_OPTION("warmup", 0, SIZE, LISTS | SEED | NO_STILL, AT(base.warmup), OPTION_RANGE(1, WINDOW_MAX)),
 	COMMAND_OPTION("window", 0, SIZE, LISTS | SEED | NO_STILL, AT(base.window), OPTION_RANGE(1, WINDOW_MAX)),
 	COMMAND_OPTION("runs", 0, SIZE, MEASURES, AT(runs), OPTION_RANGE(1, BENCH_RUNS_MAX)),
-	COMMAND_OPTION("ring", 0, LIST, MEASURES, AT(rings), OPTION_RANGE(RING_MIN, RING_MAX)),
+	COMMAND_OPTION("ring", 0, LIST, LISTS | ALL | SEED, AT(rings), OPTION_RANGE(RING_MIN, RING_MAX)),
 	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
 		       OPTION_WORDS(bench_format_names, "raw, json or published is needed")),
 	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
@@ -109,7 +113,7 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("level", 0, WORD, LISTS, AT(base.level),
 		       OPTION_WORDS(level_names, "received, written or synced is needed")),
 	COMMAND_OPTION("tls", 0, ONE, LISTS, AT(base.tls)),
-	COMMAND_OPTION("psk", 0, TEXT, LISTS, AT(shared_key)),
+	COMMAND_OPTION("psk", 0, TEXT, LISTS | REPEAT, AT(shared_key)),
 	COMMAND_OPTION("link", 0, SIZE, LISTS | NO_IDLE, AT(base.link_mbit), OPTION_RANGE(1, 1000000)),
 	COMMAND_OPTION("memory-limit", 0, SIZE, LISTS | ALL, AT(base.memory_limit), OPTION_RANGE(MEMORY_MIN, COUNT_MAX),
 		       .needed = "a size from 64M is needed"),
@@ -121,10 +125,11 @@ static const struct command_option settings[] = {
 		       .needed = "1 to 255 bytes are needed"),
 	COMMAND_OPTION("tsv", 0, TEXT, MEASURES | FROM, AT(tsv_file)),
 	COMMAND_OPTION("json", 0, TEXT, MEASURES | FROM, AT(json_file)),
-	COMMAND_OPTION("resume", 0, FLAG, MEASURES, AT(resume)),
+	COMMAND_OPTION("resume", 0, FLAG, LISTS | ALL | SEED, AT(resume)),
 	COMMAND_OPTION("markdown", 0, TEXT, MEASURES | FROM, AT(markdown_file)),
 	COMMAND_OPTION("html", 0, TEXT, MEASURES | FROM, AT(html_file)),
 	COMMAND_OPTION("from", 0, TEXT, FROM, AT(from_file)),
+	COMMAND_OPTION("repeat", 0, TEXT, REPEAT, AT(repeat_file)),
 	COMMAND_OPTION("compare", 0, TEXT, COMPARE, AT(compare_file)),
 	COMMAND_OPTION("quiet", 'q', FLAG, ANY, AT(quiet)),
 	COMMAND_OPTION("help", 'h', HELP, ANY, AT(help)),
@@ -157,7 +162,8 @@ static void defaults_set(struct bench_options *options)
 {
 	struct bench_point *base = &options->base;
 
-	options->no_mount = access("/dev/fuse", R_OK | W_OK) != 0;
+	if (options->runs == 0)
+		options->runs = 5;
 	if (options->ways.count == 0)
 		ways_default(options);
 	if (options->input_file && options->sizes.count == 0)
@@ -246,6 +252,10 @@ static int volume_check(const struct bench_options *options)
 {
 	const struct bench_point *base = &options->base;
 
+	if (base->drop_caches && base->drop_caches >= options->sustain_s)
+		return refuse("--drop-caches", "", "--sustain is needed, with more seconds");
+	if (base->drop_caches && access(BENCH_DROP_CACHES, W_OK))
+		return refuse("--drop-caches", "", "only root can, by " BENCH_DROP_CACHES);
 	/* The warm-up and ten windows are how long a run takes. */
 	if (!!base->records + !!base->bytes + !!base->seconds + !!options->sustain_s + !!base->window > 1)
 		return refuse("-n, --bytes, --seconds, --sustain, --window", "", "one of them only");
@@ -287,11 +297,12 @@ static int compared_take(struct bench_options *options, int argc, char **argv)
 
 static unsigned job_of(const struct bench_options *options)
 {
-	return options->compare_file ? COMPARE
-	       : options->from_file  ? FROM
-	       : options->all        ? ALL
-	       : options->seed_table ? SEED
-				     : LISTS;
+	return options->compare_file  ? COMPARE
+	       : options->from_file   ? FROM
+	       : options->all         ? ALL
+	       : options->seed_table  ? SEED
+	       : options->repeat_file ? REPEAT
+				      : LISTS;
 }
 
 /*
@@ -304,7 +315,8 @@ static int effects_check(const struct bench_options *options, uint64_t given)
 						[ALL] = "with --all",
 						[SEED] = "with --published",
 						[FROM] = "with --from",
-						[COMPARE] = "with --compare"};
+						[COMPARE] = "with --compare",
+						[REPEAT] = "with --repeat"};
 	unsigned job = job_of(options), ways = 0, number;
 	char name[32];
 
@@ -337,7 +349,6 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	uint64_t given;
 	int status;
 
-	options->runs = 5;
 	options->base.level = 1;
 	status = command_options_take(&known, options, argc, argv, &given);
 	if (status || options->help)
@@ -356,7 +367,8 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 		return compared_take(options, argc, argv);
 	if (status == STATUS_OK && argv[optind])
 		status = refuse("argument", argv[optind], "there are options only");
-	if (status || options->from_file)
+	options->no_mount = access("/dev/fuse", R_OK | W_OK) != 0;
+	if (status || options->from_file || options->repeat_file)
 		return status;
 	defaults_set(options);
 	status = options_check(options);
@@ -366,4 +378,49 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 						? options->base.warmup + BENCH_WINDOWS * options->base.window
 						: options->sustain_s;
 	return status;
+}
+
+/* A file can have any numbers. */
+static bool point_measurable(const struct bench_options *options, const struct bench_point *point)
+{
+	bool still = point->way == BENCH_RECORD || point->way == BENCH_IDLE;
+
+	return point->senders >= 1 && point->senders <= BENCH_SENDERS_MAX && point->writers >= 1 &&
+	       point->writers <= BENCH_WRITERS_MAX && point->senders * point->writers <= BENCH_STREAMS_MAX &&
+	       (point->writers == 1 || point->way == BENCH_LIBRARY) &&
+	       (point->input ? options->input_file != NULL : point->size >= 2 && point->size <= RECORD_BYTES_MAX) &&
+	       point->per_write <= PER_WRITE_MAX && point->rules <= BENCH_RULES_MAX && point->ring_bytes >= RING_MIN &&
+	       point->ring_bytes <= RING_MAX && point->seconds <= SECONDS_MAX &&
+	       (still || point->records || point->bytes || point->seconds) &&
+	       (point->rate == 0 || (!point->input && !point->unify && point->records <= TIMED_RECORDS_MAX &&
+				     point->bytes <= TIMED_RECORDS_MAX &&
+				     point->rate <= TIMED_RECORDS_MAX / (point->seconds ? point->seconds : 1))) &&
+	       (!point->sustain || (point->rate == 0 && !still && point->seconds >= SUSTAIN_MIN)) &&
+	       point->warmup <= WINDOW_MAX && point->window <= WINDOW_MAX;
+}
+
+int bench_repeated_check(struct bench_options *options)
+{
+	const char *file = options->repeat_file;
+
+	if (options->repeated->count == 0)
+		return bench_failed(STATUS_FAILED, "--repeat %s: it has no results", file);
+	if (options->receiver && receiver_parse(options->receiver, RECEIVER_PORT_DEFAULT, options->receiver_copy,
+						&options->host, &options->port))
+		return refuse("--receiver", options->receiver, RECEIVER_NEEDED);
+	for (unsigned number = 0; number < options->repeated->count; number++) {
+		const struct bench_point *point = &options->repeated->results[number].point;
+		struct bench_options single = *options;
+
+		single.base = *point;
+		single.ways = (struct number_list){.values = {point->way}, .count = 1};
+		if (!point_measurable(options, point))
+			return bench_failed(STATUS_FAILED, "--repeat %s: its result %u can't be measured", file,
+					    number + 1);
+		if (point->drop_caches && access(BENCH_DROP_CACHES, W_OK))
+			return refuse("--repeat", file, "only root can drop caches, by " BENCH_DROP_CACHES);
+		if (ways_check(&single) || (options->receiver && receiver_check(&single)))
+			return STATUS_WRONG;
+	}
+	return STATUS_OK;
 }

@@ -453,10 +453,25 @@ static int lists_make(struct plan *plan)
 	return 0;
 }
 
+/* The points as they were saved, in their groups. */
+static int repeated_make(struct plan *plan)
+{
+	const struct bench_report *saved = plan->options->repeated;
+	struct bench_report *report = plan->report;
+
+	report->results = calloc((size_t)saved->count, sizeof(*report->results));
+	for (; report->results && report->count < saved->count; report->count++)
+		report->results[report->count] = (struct bench_result){.point = saved->results[report->count].point,
+								       .group = saved->results[report->count].group};
+	return report->results ? 0 : -1;
+}
+
 int bench_plan_make(struct bench_report *report, const struct bench_options *options)
 {
 	struct plan plan = {.report = report, .options = options};
-	int status = options->all || options->seed_table ? preset_room(report) : lists_make(&plan);
+	int status = options->repeated                     ? repeated_make(&plan)
+		     : options->all || options->seed_table ? preset_room(report)
+							   : lists_make(&plan);
 
 	if (status)
 		bench_error("out of memory");

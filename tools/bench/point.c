@@ -37,6 +37,7 @@ const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(link_mbit, NULL),
 	PARAMETER(memory_limit, NULL),
 	PARAMETER(ring_bytes, NULL),
+	PARAMETER(drop_caches, NULL),
 	PARAMETER(warmup, NULL),
 	PARAMETER(window, NULL),
 };
@@ -44,6 +45,7 @@ _Static_assert(sizeof(struct bench_point) == BENCH_PARAMETERS * sizeof(uint64_t)
 
 const struct bench_metric_name bench_metrics[BENCH_METRICS] = {
 	[BENCH_BYTES] = {"sent_bytes", 0},
+	[BENCH_ELAPSED] = {"elapsed_s", 0},
 	[BENCH_PRODUCED_RECORDS] = {"produced_records_per_s", 1, "records/s"},
 	[BENCH_COMMITTED_RECORDS] = {"committed_records_per_s", 1, "records/s"},
 	[BENCH_PRODUCED_MB] = {"produced_mb_per_s", 1, "MB/s"},
@@ -112,6 +114,8 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 		bench_text_add(text, room, ", %" PRIu64 "/s", point->rate);
 	if (point->sustain && !point->window)
 		bench_text_add(text, room, ", %" PRIu64 " s", point->seconds);
+	if (point->drop_caches)
+		bench_text_add(text, room, ", caches dropped after %" PRIu64 " s", point->drop_caches);
 	if (point->window)
 		bench_text_add(text, room, ", %u windows of %" PRIu64 " s after %" PRIu64 " s", BENCH_WINDOWS,
 			       point->window, point->warmup);

@@ -260,6 +260,7 @@ static void rates_take(const struct bench_run *run, double metrics[BENCH_METRICS
 	produced_s = (double)(produced - run->shared->start_ns) / 1e9;
 	committed_s = (double)(committed - run->shared->start_ns) / 1e9;
 	metrics[BENCH_BYTES] = (double)bytes;
+	metrics[BENCH_ELAPSED] = committed_s;
 	metrics[BENCH_PRODUCED_RECORDS] = (double)records / produced_s;
 	metrics[BENCH_COMMITTED_RECORDS] = (double)records / committed_s;
 	metrics[BENCH_PRODUCED_MB] = (double)bytes / 1e6 / produced_s;

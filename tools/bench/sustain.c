@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -145,12 +147,39 @@ static void progress(const struct bench_run *run, double rate)
 			      rate);
 }
 
-/* For each second that has passed: several, if looking took so long. */
-static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
+static double free_mib(void)
 {
-	while (run->series_count < run->point.seconds && run->series_count < passed_ns / K2I_SECOND_NS)
-		run->series[run->series_count++] = rate;
+	struct sysinfo information;
+
+	return sysinfo(&information) ? (double)NAN
+				     : (double)information.freeram * (double)information.mem_unit / (1024 * 1024);
+}
+
+/* Pages that are on their way to the disk can't be dropped, see proc_sys_vm(5). -1 with the message. */
+static int caches_drop(void)
+{
+	int file = open(BENCH_DROP_CACHES, O_WRONLY | O_CLOEXEC), status = 0;
+
+	sync();
+	if (file < 0 || write(file, "3", 1) != 1)
+		status = bench_failed(-1, "--drop-caches: " BENCH_DROP_CACHES ": %s", strerror(errno));
+	if (file >= 0)
+		(void)close(file);
+	return status;
+}
+
+/* For each second that has passed: several, if looking took so long. */
+static int points_add(struct bench_run *run, uint64_t passed_ns, double rate)
+{
+	unsigned before = run->series_count;
+
+	for (; run->series_count < run->point.seconds && run->series_count < passed_ns / K2I_SECOND_NS;
+	     run->series_count++) {
+		run->series[run->series_count] = rate;
+		run->free_mib[run->series_count] = free_mib();
+	}
 	progress(run, rate);
+	return before < run->point.drop_caches && run->series_count >= run->point.drop_caches ? caches_drop() : 0;
 }
 
 /* A point for each whole second in which senders write; later commits are in the total only. */
@@ -169,7 +198,8 @@ static int series_take(struct bench_run *run, struct growing *growing)
 			return -1;
 		now = k2i_clock_ns(CLOCK_MONOTONIC);
 		if ((now - begin) / K2I_SECOND_NS > (last - begin) / K2I_SECOND_NS) {
-			points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9));
+			if (points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9)))
+				return -1;
 			before = bytes;
 			last = now;
 		}
@@ -189,9 +219,8 @@ int bench_sustain_watch(struct bench_run *run)
 		growing[number] = (struct growing){0};
 	run->series_count = 0;
 	run->series = calloc((size_t)run->point.seconds, sizeof(*run->series));
-	if (!run->series)
-		bench_error("out of memory");
-	status = run->series ? series_take(run, growing) : -1;
+	run->free_mib = calloc((size_t)run->point.seconds, sizeof(*run->free_mib));
+	status = run->series && run->free_mib ? series_take(run, growing) : bench_failed(-1, "out of memory");
 	for (number = 0; number < BENCH_STREAMS_MAX; number++)
 		run->renamed_bytes += growing[number].renamed + (growing[number].leaving ? growing[number].length : 0);
 	return status;

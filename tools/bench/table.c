@@ -21,6 +21,9 @@ static void number_print(int width, int digits, double number)
 		(void)printf(" %*.*f", width, digits, number);
 }
 
+/* Connecting takes some milliseconds. */
+#define SHORT_S 0.1
+
 static bool is_still(const struct bench_point *point)
 {
 	return point->way == BENCH_RECORD || point->way == BENCH_IDLE;
@@ -112,6 +115,16 @@ static bool is_timed(const struct bench_report *report)
 	return false;
 }
 
+/* How long runs took is a figure where their records were given. */
+static bool is_counted(const struct bench_report *report)
+{
+	unsigned number = 0;
+
+	while (number < report->count && !report->results[number].point.records)
+		number++;
+	return number < report->count && !is_timed(report);
+}
+
 static void figures_head(const struct bench_report *report, int indent)
 {
 	bool rate = is_timed(report);
@@ -127,6 +140,8 @@ static void figures_names(const struct bench_report *report)
 	(void)printf(" %9s %9s %7s %7s %5s", "produced", "committed", "MB/s", "against", "ratio");
 	(void)printf(rate ? " %6s %6s %7s %7s" : " %5s %5s %5s %5s", rate ? "p50" : "all", rate ? "p99" : "pipe",
 		     rate ? "p99.9" : "send", rate ? "max" : "recv");
+	if (is_counted(report))
+		(void)printf(" %8s", "seconds");
 }
 
 void bench_table_head(const struct bench_report *report)
@@ -173,7 +188,7 @@ static void still_print(const struct bench_result *result)
 			     bench_figure_text(medians[BENCH_IDLE_RECEIVER], other));
 }
 
-static void rates_print(const struct bench_result *result)
+static void rates_print(const struct bench_report *report, const struct bench_result *result)
 {
 	const double *medians = result->medians;
 	char first[BENCH_FIGURE_ROOM], last[BENCH_FIGURE_ROOM], ratio[BENCH_FIGURE_ROOM];
@@ -193,6 +208,8 @@ static void rates_print(const struct bench_result *result)
 		number_print(5, 1, medians[result->point.way == BENCH_LIBRARY ? BENCH_PEAK_WRITER : BENCH_PEAK_SENDER]);
 		number_print(5, 1, medians[BENCH_PEAK_RECEIVER]);
 	}
+	if (is_counted(report))
+		number_print(8, 3, medians[BENCH_ELAPSED]);
 	(void)putchar('\n');
 	if (result->point.sustain)
 		(void)printf("  %u seconds: first quarter %s MB/s, last quarter %s, ratio %s\n", result->series_count,
@@ -216,7 +233,7 @@ void bench_table_line(const struct bench_report *report, const struct bench_resu
 	if (is_still(&result->point))
 		still_print(result);
 	else
-		rates_print(result);
+		rates_print(report, result);
 	(void)fflush(stdout);
 }
 
@@ -283,6 +300,20 @@ void bench_row_print(const struct bench_row *row)
 			     bench_figure_text(row->against, against));
 	(void)printf("(%s to %s)\n", bench_figure_text(row->lowest, lowest), bench_figure_text(row->highest, highest));
 	(void)fflush(stdout);
+}
+
+void bench_short_warn(const struct bench_report *report)
+{
+	double shortest = INFINITY;
+
+	for (unsigned number = 0; number < report->count; number++)
+		if (report->results[number].runs && !is_still(&report->results[number].point))
+			shortest = fmin(shortest, report->results[number].medians[BENCH_ELAPSED]);
+	if (shortest < SHORT_S)
+		bench_error(
+			"warning: runs of %.0f ms: what starting costs dominates their rates; --seconds, or a larger "
+			"-n, says more",
+			shortest * 1e3);
 }
 
 void bench_published_print(const struct bench_report *report)

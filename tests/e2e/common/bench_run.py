@@ -16,7 +16,7 @@ def bench(work, *arguments, status=0, timeout=300):
     os.makedirs(scratch, exist_ok=True)
     done = subprocess.run([K2HFT, "bench", *arguments], capture_output=True, text=True, timeout=timeout, cwd=work,
                           env={**os.environ, "TMPDIR": scratch})
-    assert done.returncode == status, f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}"
+    assert status is None or done.returncode == status, f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}"
     assert os.listdir(scratch) == [], f"{arguments}: {os.listdir(scratch)} stays behind"
     return done.stdout, done.stderr
 

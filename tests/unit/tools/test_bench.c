@@ -536,11 +536,17 @@ static void lines_of_a_chart(void **state)
 	struct bench_result results[3] = {{.series = series, .series_count = 8}};
 	struct bench_report report = {.results = results, .count = 1};
 	unsigned number;
-	char *text;
+	char *text, *at;
 
 	(void)state;
 	result_fill(&results[0], BENCH_FIRST_MB, (double[]){4}, 1);
+	results[0].free_mib = series;
+	results[0].point.drop_caches = 3;
 	text = written(bench_html_write, &report);
+	/* Both charts have a stroke at the third of the eight points. */
+	at = strstr(text, "<line class=\"mark\" x1=\"261.4\"");
+	assert_true(at && strstr(at + 1, "<line class=\"mark\" x1=\"261.4\"") &&
+		    strstr(text, ">MiB of memory that were free<"));
 	/* 10 and 20 of 21, from the bottom of the plot up, the last from the sixth second on. */
 	assert_non_null(strstr(text, "<line class=\"reference\" x1=\"70.0\" y1=\"141.2\""));
 	assert_non_null(strstr(text, "<line class=\"reference\" x1=\"548.6\" y1=\"36.5\""));
@@ -553,6 +559,7 @@ static void lines_of_a_chart(void **state)
 	free(text);
 	free(results[0].values);
 	results[0].series_count = 0;
+	results[0].point.drop_caches = 0;
 	for (number = 0; number < 3; number++) {
 		result_fill(&results[number], BENCH_COMMITTED_MB, (double[]){1 + number}, 1);
 		results[number].point.ring_bytes = UINT64_C(1) << (19 + number);
