@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <k2hft/chunk.h>
 #include <k2hft/visibility.h>
@@ -351,13 +350,6 @@ K2HFT_API int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stat
  * -ENOENT there is no /proc; others as open(2). Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_keep(const struct k2hft_ring *ring);
-
-/*
- * Writes the state of the ring and a line for each entry, for people to read. Any thread, also while the ring is in
- * use: an entry that is being written then can show as none, and formally that is a data race. -EIO the output failed.
- * Since 0.1.0.
- */
-K2HFT_API int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output);
 
 /*
  * Looks at the entries from head to tail without changing them. Returns the number of places without a valid entry; a

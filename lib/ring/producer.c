@@ -186,7 +186,7 @@ static void chunk_write(struct k2hft_ring *ring, uint64_t begin, const struct k2
 	uint64_t rest = (uint64_t)chunk->flags << 48 | (uint64_t)pad_bytes << 40 | (uint64_t)lead_bytes << 32 |
 			chunk->writer_pid;
 
-	/* relaxed: published by the claim's first mark, R1. They are atomic for k2hft_ring_dump, which may look on. */
+	/* relaxed: published by the claim's first mark, R1. They are atomic, since a search for a mark may look on. */
 	atomic_store_explicit(&entry->stream_records, htole64(stream_records), memory_order_relaxed);
 	atomic_store_explicit(&entry->time_ns, htole64(chunk->time_ns), memory_order_relaxed);
 	atomic_store_explicit(&entry->rest, htole64(rest), memory_order_relaxed);

@@ -336,13 +336,7 @@ static void cut(struct world *world)
 static void look(struct world *world)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	char *text = NULL;
-	size_t bytes;
-	FILE *output = open_memstream(&text, &bytes);
 
-	fuzz_check(output && k2hft_ring_dump(world->ring, output) == 0);
-	fuzz_check(fclose(output) == 0);
-	free(text);
 	fuzz_check(k2hft_ring_stats(world->ring, &stats) == 0);
 	if (k2hft_ring_sleep(world->ring) == 1)
 		k2hft_ring_awake(world->ring);

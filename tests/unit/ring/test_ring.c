@@ -465,36 +465,6 @@ static void a_wait_is_for_what_is_asked(void **state)
 	k2hft_ring_close(other);
 }
 
-static void *dump(void *argument)
-{
-	FILE *nowhere = fopen("/dev/null", "w");
-	int status = k2hft_ring_dump(argument, nowhere);
-
-	(void)fclose(nowhere);
-	return status ? argument : NULL;
-}
-
-/* While the consumer goes on. */
-static void any_thread_dumps(void **state)
-{
-	struct k2hft_ring *ring = *state;
-	struct k2hft_producer *producer = producer_of(ring);
-	uint32_t stream_id = stream_of(ring, "s");
-	pthread_t thread;
-	void *failed;
-
-	for (int round = 0; round < 200; round++) {
-		for (int count = 0; count < 20; count++)
-			assert_int_equal(push(producer, stream_id, "12345678"), 0);
-		assert_int_equal(pthread_create(&thread, NULL, dump, ring), 0);
-		for (int count = 0; count < 20; count++)
-			(void)take(ring, "12345678");
-		assert_int_equal(pthread_join(thread, &failed), 0);
-		assert_null(failed);
-	}
-	k2hft_producer_close(producer);
-}
-
 static void counts_survive_producers(void **state)
 {
 	struct k2hft_ring *ring = *state;
@@ -630,7 +600,6 @@ int main(void)
 		RING_TEST(a_wait_is_for_what_is_asked),
 		RING_TEST(drops_are_counted),
 		RING_TEST(all_payload_lies_in_the_rings_memory),
-		RING_TEST(any_thread_dumps),
 		RING_TEST(counts_survive_producers),
 		RING_TEST(space_wait_takes_its_time),
 		cmocka_unit_test(options_are_checked),

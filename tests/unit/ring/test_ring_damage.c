@@ -402,10 +402,8 @@ static void spoiled_header(void **state)
 		struct k2hft_ring *ring = memory_ring();
 		struct k2hft_producer *producer = producer_of(ring);
 		uint32_t stream_id = stream_of(ring, "s");
-		FILE *nowhere = fopen("/dev/null", "w");
 		struct k2hft_span span;
 
-		assert_non_null(nowhere);
 		assert_int_equal(push(producer, stream_id, "12345678"), 0);
 		atomic_store(&ring->header->tail, values[at]);
 		atomic_store(&ring->header->head, values[at] + 16);
@@ -421,42 +419,9 @@ static void spoiled_header(void **state)
 		(void)k2hft_ring_release(ring, 40);
 		(void)k2hft_ring_rewind(ring, 40);
 		(void)k2hft_ring_space_wait(ring, 100, 0);
-		(void)k2hft_ring_dump(ring, nowhere);
-		(void)fclose(nowhere);
 		k2hft_producer_close(producer);
 		k2hft_ring_close(ring);
 	}
-}
-
-static void dump_shows_every_entry(void **state)
-{
-	struct k2hft_ring *ring = *state;
-	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring), *third = producer_of(ring);
-	uint32_t stream_id = stream_of(ring, "s");
-	char *text = NULL;
-	size_t text_bytes = 0;
-	FILE *output = open_memstream(&text, &text_bytes), *full = fopen("/dev/full", "w");
-
-	assert_int_equal(push(first, stream_id, "12345678"), 0);
-	assert_int_equal(push(first, stream_id, "12345678"), 0);
-	(void)reserve(first, 8);
-	(void)reserve(second, 8);
-	(void)reserve(third, 8);
-	assert_int_equal(k2hft_producer_discard(second), 0);
-	mark_set(ring, 40, 0, 0);
-	assert_int_equal(k2hft_ring_dump(ring, output), 0);
-	assert_int_equal(fclose(output), 0);
-	assert_non_null(strstr(text, "\n0 chunk, 40 bytes: stream 1 records 1 payload 8 pid 8 time 0.000000007\n"));
-	assert_non_null(
-		strstr(text, "\n40 no entry, 40 bytes\n80 claimed, 40 bytes\n120 discarded, 40 bytes\n160 claimed"));
-	free(text);
-	errno = 77;
-	assert_int_equal(k2hft_ring_dump(ring, full), -EIO);
-	assert_int_equal(errno, 77);
-	(void)fclose(full);
-	k2hft_producer_close(first);
-	k2hft_producer_close(second);
-	k2hft_producer_close(third);
 }
 
 /* Places of dead processes are given away when there are no others. */
@@ -595,7 +560,6 @@ int main(void)
 		RING_TEST(sleep_does_not_wait_for_what_is_committed),
 		RING_TEST(spoiled_at_the_end),
 		cmocka_unit_test(spoiled_header),
-		RING_TEST(dump_shows_every_entry),
 		RING_TEST(dead_places_are_taken_over),
 		RING_TEST(dead_places_with_a_claim_are_not),
 		RING_TEST(a_place_that_was_not_told_of_is),
