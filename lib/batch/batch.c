@@ -7,8 +7,10 @@
 #include "ring/ring.h"
 #include "base/byte_order.h"
 
-int k2i_chunk_glance(const uint8_t *data, size_t bytes, struct k2i_chunk_glance *glance)
+int k2i_chunk_glance(const struct k2hft_span *span, size_t at, struct k2i_chunk_glance *glance)
 {
+	const uint8_t *data = (const uint8_t *)span->data + at;
+	size_t bytes = span->bytes - at;
 	struct k2i_chunk_fields fields;
 
 	if (bytes < K2I_CHUNK_BYTES_MIN)
@@ -103,7 +105,7 @@ int k2i_batch_cut(const struct k2i_batch *batch, const struct k2i_batch_limits *
 	cut->record_count = 0;
 	cut->chunk_count = 0;
 	while (cut->bytes < span->bytes) {
-		if (k2i_chunk_glance((const uint8_t *)span->data + cut->bytes, span->bytes - cut->bytes, &next) < 0)
+		if (k2i_chunk_glance(span, cut->bytes, &next) < 0)
 			return -EBADMSG;
 		if (span_end(cut) + next.bytes > limits->window_end || !joins(cut, &next, limits, expired))
 			break;
@@ -125,14 +127,14 @@ int k2i_batch_shorten(struct k2hft_span *cut, size_t bytes)
 	shorter.record_count = 0;
 	shorter.chunk_count = 0;
 	while (shorter.bytes < bytes) {
-		if (k2i_chunk_glance((const uint8_t *)cut->data + shorter.bytes, bytes - shorter.bytes, &next) < 0)
+		if (k2i_chunk_glance(cut, shorter.bytes, &next) < 0)
 			return -EBADMSG;
 		shorter.bytes += next.bytes;
 		shorter.record_count += next.record_count;
 		shorter.chunk_count++;
 	}
 	*cut = shorter;
-	return 0;
+	return shorter.bytes == bytes ? 0 : -EBADMSG;
 }
 
 void k2i_batch_take(struct k2i_batch *batch, const struct k2hft_span *cut)

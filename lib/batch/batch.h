@@ -83,8 +83,8 @@ struct k2i_chunk_glance {
 	uint64_t time_ns;
 };
 
-/* The chunk at `data`, of which there are `bytes`; -EBADMSG its length can't be: other processes write there too. */
-int k2i_chunk_glance(const uint8_t *data, size_t bytes, struct k2i_chunk_glance *glance);
+/* The chunk at byte `at` of a span; -EBADMSG its length can't be: other processes write there too. */
+int k2i_chunk_glance(const struct k2hft_span *span, size_t at, struct k2i_chunk_glance *glance);
 
 /*
  * Whether the network is slower than LZ4 would be: how long bytes waited in a socket that was full. All zero at first.

@@ -20,6 +20,17 @@ void k2i_client_claim_begun(struct k2hft_client *client)
 		k2i_client_interrupt(client);
 }
 
+bool k2i_client_claims_askable(const struct k2hft_client *client, uint64_t now_ns)
+{
+	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_GATHER_FRAMES. */
+	return client->claims.hook && (client->sent.count == 0 || now_ns - client->data.cut_ns >= K2I_BATCH_GATHER_NS);
+}
+
+void k2i_client_claims_ask(struct k2hft_client *client)
+{
+	client->claims.hook(client->claims.argument);
+}
+
 static bool ring_looked_at(const struct k2hft_client *client)
 {
 	return client->state == K2HFT_CLIENT_CONNECTED &&
@@ -40,5 +51,5 @@ void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns)
 	client->claims.begun = false;
 	client->claims.due_ns = now_ns + SEAL_INTERVAL_NS;
 	atomic_store_explicit(&client->claims.watched, true, memory_order_seq_cst);
-	client->claims.hook(client->claims.argument);
+	k2i_client_claims_ask(client);
 }

@@ -49,8 +49,8 @@ static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (!client->claims.hook)
 		return;
-	if (k2i_client_claim_hook_due(client, now_ns)) {
-		client->claims.hook(client->claims.argument);
+	if (k2i_client_claims_askable(client, now_ns)) {
+		k2i_client_claims_ask(client);
 		return;
 	}
 	client->data.pause = K2I_CLIENT_PAUSE_CLAIM;

@@ -69,7 +69,7 @@ static uint64_t given_up_count(uint64_t *known, const struct k2hft_span *span)
 	size_t at = 0;
 
 	for (; at < span->bytes; at += chunk.bytes) {
-		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &chunk) < 0)
+		if (k2i_chunk_glance(span, at, &chunk) < 0)
 			break;
 		records += span->position + at >= *known ? chunk.record_count : 0;
 	}
@@ -229,7 +229,7 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 	if (bytes == 0) {
 		struct k2i_chunk_glance first;
 
-		if (k2i_chunk_glance(span->data, span->bytes, &first) < 0)
+		if (k2i_chunk_glance(span, 0, &first) < 0)
 			return -EBADMSG;
 		error = k2i_batch_shorten(span, first.bytes);
 		return error < 0 ? error : undeclared_discard(client, span, now_ns);
@@ -240,12 +240,6 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 			return error;
 	}
 	return frame_set(client, span, now_ns);
-}
-
-bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
-{
-	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_GATHER_FRAMES. */
-	return client->claims.hook && (client->sent.count == 0 || now_ns - client->data.cut_ns >= K2I_BATCH_GATHER_NS);
 }
 
 static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
@@ -290,13 +284,13 @@ static void limits_set(const struct k2hft_client *client, struct k2i_batch_limit
 		limits->expired_before_ns = now_ns - expire_ns;
 }
 
-static int fill(struct k2hft_client *client, const struct k2i_batch_limits *limits, int *claimed, uint64_t now_ns)
+static int batch_fill(struct k2hft_client *client, const struct k2i_batch_limits *limits, int *claimed, uint64_t now_ns)
 {
 	int error = k2i_batch_fill(&client->data.batch, client->ring, limits, claimed);
 
-	if (error < 0 || !*claimed || client->data.batch.span.bytes || !k2i_client_claim_hook_due(client, now_ns))
+	if (error < 0 || !*claimed || client->data.batch.span.bytes || !k2i_client_claims_askable(client, now_ns))
 		return error;
-	client->claims.hook(client->claims.argument);
+	k2i_client_claims_ask(client);
 	return k2i_batch_fill(&client->data.batch, client->ring, limits, claimed);
 }
 
@@ -323,7 +317,7 @@ static int frame_next(struct k2hft_client *client, uint64_t now_ns)
 	int claimed;
 
 	limits_set(client, &limits);
-	int error = fill(client, &limits, &claimed, now_ns);
+	int error = batch_fill(client, &limits, &claimed, now_ns);
 	if (error == 0)
 		error = k2i_batch_cut(&client->data.batch, &limits, &kind, &cut);
 	if (error < 0)

@@ -48,7 +48,7 @@ void k2i_client_socket_close(struct k2hft_client *client)
 	client->connection.securing = false;
 	client->connection.events = 0;
 	client->input.count = 0;
-	client->sent.count = 0;
+	k2i_client_sent_begin(client, 0);
 	k2i_batch_reset(&client->data.batch, 0);
 	client->life.ping_out = false;
 	client->life.expected_ns = 0;

@@ -17,7 +17,7 @@
 #include "ring/ring.h"
 
 /* A line end that a script has left at the end of it must not keep this host from being heard. */
-static void own_name(char *name, size_t room)
+static void host_name_find(char *name, size_t room)
 {
 	if (gethostname(name, room - 1) < 0)
 		name[0] = '\0';
@@ -38,7 +38,7 @@ static int names_copy(struct k2hft_client *client)
 	if (client->options.host_name)
 		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
 	else
-		own_name(client->host_name, sizeof(client->host_name));
+		host_name_find(client->host_name, sizeof(client->host_name));
 	/* The caller's memory. */
 	client->options.host = client->options.port = client->options.host_name = NULL;
 	client->options.tls = NULL;
@@ -62,7 +62,7 @@ static void ring_look(struct k2hft_client *client)
 	client->failure.random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
 }
 
-static int watch(int epoll, int descriptor)
+static int descriptor_watch(int epoll, int descriptor)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
 
@@ -79,8 +79,8 @@ static int descriptors_open(struct k2hft_client *client)
 	client->wake.interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (client->wake.interrupt < 0)
 		return -errno;
-	int error = watch(client->wake.epoll, client->wake.interrupt);
-	return error < 0 ? error : watch(client->wake.epoll, k2hft_ring_wake_descriptor(client->ring));
+	int error = descriptor_watch(client->wake.epoll, client->wake.interrupt);
+	return error < 0 ? error : descriptor_watch(client->wake.epoll, k2hft_ring_wake_descriptor(client->ring));
 }
 
 static void client_free(struct k2hft_client *client)

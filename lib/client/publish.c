@@ -98,7 +98,7 @@ bool k2i_client_failed(struct k2hft_client *client)
 }
 
 /* The target was the ring's tail, which goes back with claims that are given back, and then is never reached. */
-static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
+static bool target_drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
 {
 	return client->published.drained_to >= target || client->published.drained_all_count != all_count;
 }
@@ -111,7 +111,7 @@ static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_
 	uint64_t all_count = client->published.drained_all_count;
 	int error = 0;
 
-	while (!drained(client, target, all_count) && error == 0) {
+	while (!target_drained(client, target, all_count) && error == 0) {
 		if (client->published.ended)
 			return -EIO;
 		if (timeout_ms < 0)
@@ -119,7 +119,7 @@ static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_
 		else
 			error = pthread_cond_timedwait(&client->published.changed, &client->published.lock, &deadline);
 	}
-	return drained(client, target, all_count) ? 0 : -error;
+	return target_drained(client, target, all_count) ? 0 : -error;
 }
 
 static void drain_leave(void *argument)

@@ -17,7 +17,7 @@ static const char *const status_texts[] = {
 	[K2HFT_STATUS_FAILED] = "can't write its output",
 };
 
-static void protocol_error(struct k2hft_client *client, uint64_t now_ns, const char *what)
+static void protocol_refuse(struct k2hft_client *client, uint64_t now_ns, const char *what)
 {
 	k2i_client_refuse(client, K2HFT_ERROR_PROTOCOL, K2I_CLIENT_RETRY_SOON, now_ns, "%s", what);
 }
@@ -52,16 +52,16 @@ static void ring_release(struct k2hft_client *client, uint64_t now_ns)
 		client->options.progress(client->options.progress_argument, client->positions.acked);
 }
 
-static void take_ack(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
+static void ack_take(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
 {
 	struct k2hft_ack ack;
 
 	if (k2hft_ack_decode(body, body_bytes, &ack) < 0) {
-		protocol_error(client, now_ns, "ACK is not well formed");
+		protocol_refuse(client, now_ns, "ACK is not well formed");
 		return;
 	}
 	if (ack.level != client->positions.level) {
-		protocol_error(client, now_ns, "ACK is of another level than WELCOME said");
+		protocol_refuse(client, now_ns, "ACK is of another level than WELCOME said");
 		return;
 	}
 	int known = k2i_client_sent_acked(client, ack.position);
@@ -72,20 +72,19 @@ static void take_ack(struct k2hft_client *client, const uint8_t *body, size_t bo
 				  ack.position, ack.window_end, client->positions.acked, client->positions.announced);
 		return;
 	}
-	client->sent.floor = ack.position;
 	client->positions.window_end = ack.window_end;
 	status_log(client, ack.status, now_ns);
 	if (known > 0)
 		client->positions.acked = ack.position;
 }
 
-static void take_ping(struct k2hft_client *client, uint8_t type, const uint8_t *body, size_t body_bytes,
+static void ping_take(struct k2hft_client *client, uint8_t type, const uint8_t *body, size_t body_bytes,
 		      uint64_t now_ns)
 {
 	struct k2hft_ping ping;
 
 	if (k2hft_ping_decode(body, body_bytes, &ping) < 0) {
-		protocol_error(client, now_ns, "PING or PONG is not well formed");
+		protocol_refuse(client, now_ns, "PING or PONG is not well formed");
 		return;
 	}
 	if (type == K2HFT_FRAME_PONG) {
@@ -100,7 +99,7 @@ static void take_ping(struct k2hft_client *client, uint8_t type, const uint8_t *
 		k2i_client_control_add(client, (size_t)bytes);
 }
 
-static void take_error(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
+static void error_take(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
 {
 	struct k2hft_error_message error;
 
@@ -119,34 +118,35 @@ static void take_error(struct k2hft_client *client, const uint8_t *body, size_t 
 			      "the receiver refuses with code %u: %s", (unsigned)error.code, error.text);
 }
 
-static void take_welcome(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
+static void welcome_take(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
 {
 	struct k2hft_welcome welcome;
 
 	if (client->state != K2HFT_CLIENT_GREETING)
-		protocol_error(client, now_ns, "a second WELCOME");
+		protocol_refuse(client, now_ns, "a second WELCOME");
 	else if (k2hft_welcome_decode(body, body_bytes, &welcome) < 0)
-		protocol_error(client, now_ns, "WELCOME is not well formed");
+		protocol_refuse(client, now_ns, "WELCOME is not well formed");
 	else
 		k2i_client_welcome(client, &welcome, now_ns);
 }
 
-static void take(struct k2hft_client *client, uint8_t type, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
+static void message_take(struct k2hft_client *client, uint8_t type, const uint8_t *body, size_t body_bytes,
+			 uint64_t now_ns)
 {
 	bool greeting = client->state == K2HFT_CLIENT_GREETING;
 
 	if (type == K2HFT_FRAME_WELCOME)
-		take_welcome(client, body, body_bytes, now_ns);
+		welcome_take(client, body, body_bytes, now_ns);
 	else if (type == K2HFT_FRAME_ERROR)
-		take_error(client, body, body_bytes, now_ns);
+		error_take(client, body, body_bytes, now_ns);
 	else if (type == K2HFT_FRAME_BYE)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "the receiver ended the connection");
 	else if (type == K2HFT_FRAME_ACK && !greeting)
-		take_ack(client, body, body_bytes, now_ns);
+		ack_take(client, body, body_bytes, now_ns);
 	else if ((type == K2HFT_FRAME_PING || type == K2HFT_FRAME_PONG) && !greeting)
-		take_ping(client, type, body, body_bytes, now_ns);
+		ping_take(client, type, body, body_bytes, now_ns);
 	else
-		protocol_error(client, now_ns, "a frame that a receiver may not send now");
+		protocol_refuse(client, now_ns, "a frame that a receiver may not send now");
 }
 
 static void header_refuse(struct k2hft_client *client, int error, uint64_t now_ns)
@@ -158,7 +158,7 @@ static void header_refuse(struct k2hft_client *client, int error, uint64_t now_n
 		k2i_client_refuse(client, K2HFT_ERROR_LIMIT, K2I_CLIENT_RETRY_SOON, now_ns,
 				  "a frame is longer than allowed");
 	else
-		protocol_error(client, now_ns, "a frame's header is not well formed");
+		protocol_refuse(client, now_ns, "a frame's header is not well formed");
 }
 
 /* How many bytes the first frame has, 0 if it is not complete; the connection is over if it is wrong. */
@@ -196,7 +196,7 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 		if (whole == 0)
 			break;
 		at += whole;
-		take(client, frame.type, bytes + K2HFT_FRAME_HEADER_BYTES, frame.body_bytes, now_ns);
+		message_take(client, frame.type, bytes + K2HFT_FRAME_HEADER_BYTES, frame.body_bytes, now_ns);
 	}
 	if (client->transport.descriptor < 0)
 		return; /* nothing that came from it counts any more */
@@ -204,7 +204,7 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 	client->input.count -= at;
 }
 
-static void receive_once(struct k2hft_client *client, uint64_t now_ns)
+static void input_receive(struct k2hft_client *client, uint64_t now_ns)
 {
 	ssize_t count = k2i_transport_read(&client->transport, client->input.bytes + client->input.count,
 					   sizeof(client->input.bytes) - client->input.count);
@@ -230,6 +230,6 @@ void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
 	unsigned reads = 0;
 
 	do
-		receive_once(client, now_ns);
+		input_receive(client, now_ns);
 	while (k2i_transport_more(&client->transport) && ++reads < READS_MAX);
 }

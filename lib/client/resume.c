@@ -83,7 +83,7 @@ static int place_look(struct place *place, const struct k2hft_span *span)
 
 	place->above = span->position;
 	while (place->above < place->position && at < span->bytes) {
-		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &chunk) < 0)
+		if (k2i_chunk_glance(span, at, &chunk) < 0)
 			return -EINVAL;
 		at += chunk.bytes;
 		place->above += chunk.bytes;
@@ -226,13 +226,13 @@ static void older_copy(struct k2hft_client *client, uint64_t position, uint64_t 
 			  position);
 }
 
-static void connected(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+static void connection_begin(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_CONNECTED;
 	client->failure.connected_ns = now_ns;
 	client->positions.window_end = welcome->window_end;
 	client->positions.level = welcome->level;
-	client->sent.floor = welcome->position;
+	k2i_client_sent_begin(client, welcome->position);
 	client->positions.frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
 						    ? welcome->frame_bytes_max
 						    : client->options.frame_bytes_max;
@@ -295,5 +295,5 @@ void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome 
 	}
 	k2i_client_name_next(client);
 	if (client->transport.descriptor >= 0)
-		connected(client, welcome, now_ns);
+		connection_begin(client, welcome, now_ns);
 }

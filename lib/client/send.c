@@ -79,7 +79,7 @@ static void socket_progress(struct k2hft_client *client, size_t bytes, uint64_t 
 }
 
 /* Writes once. 1: everything is out; 0: the socket is full; -errno. */
-static int write_once(struct k2hft_client *client, uint64_t now_ns)
+static int output_write(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_output *output = &client->output;
 	bool frame_first = output->frame && output->frame_sent > 0;
@@ -107,7 +107,7 @@ static int write_once(struct k2hft_client *client, uint64_t now_ns)
 }
 
 /* Writes what is there: 1 everything is out, 0 the socket is full, -errno. */
-static int flush(struct k2hft_client *client, uint64_t now_ns)
+static int output_flush(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_output *output = &client->output;
 	int done = k2i_transport_flush(&client->transport);
@@ -117,7 +117,7 @@ static int flush(struct k2hft_client *client, uint64_t now_ns)
 		return 1;
 	}
 	if (done > 0)
-		done = write_once(client, now_ns);
+		done = output_write(client, now_ns);
 	output->full = done == 0;
 	if (done == 0)
 		k2i_link_full(&client->link, now_ns);
@@ -149,7 +149,7 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 
 	link_measure(client, now_ns);
 	for (unsigned frames = 0; frames < BUDGET_FRAMES; frames++) {
-		int done = flush(client, now_ns);
+		int done = output_flush(client, now_ns);
 
 		client->data.pause = K2I_CLIENT_PAUSE_SOCKET;
 		if (done < 0)

@@ -13,14 +13,22 @@ void k2i_client_sent_add(struct k2hft_client *client, uint64_t end)
 	*end_at(client, client->sent.count++) = end;
 }
 
+void k2i_client_sent_begin(struct k2hft_client *client, uint64_t floor)
+{
+	client->sent.count = 0;
+	client->sent.floor = floor;
+}
+
 int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position)
 {
-	if (position < client->sent.floor)
+	bool more = position > client->sent.floor && position > client->positions.acked;
+
+	if (position < client->sent.floor ||
+	    (more && (client->sent.count == 0 || position > *end_at(client, client->sent.count - 1))))
 		return -EBADMSG;
-	if (position == client->sent.floor || position <= client->positions.acked)
+	client->sent.floor = position;
+	if (!more)
 		return 0;
-	if (client->sent.count == 0 || position > *end_at(client, client->sent.count - 1))
-		return -EBADMSG;
 	while (client->sent.count > 0 && *end_at(client, 0) <= position) {
 		client->sent.first++;
 		client->sent.count--;

@@ -23,7 +23,7 @@ int k2i_client_watch(struct k2hft_client *client, uint32_t events)
 	return 0;
 }
 
-static void greet(struct k2hft_client *client, uint64_t now_ns)
+static void greeting_begin(struct k2hft_client *client, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_GREETING;
 	client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
@@ -113,7 +113,7 @@ static void secure_step(struct k2hft_client *client, uint64_t now_ns)
 				      k2i_transport_reason(&client->transport, error));
 	if (error < 0 || client->connection.securing)
 		return;
-	greet(client, now_ns);
+	greeting_begin(client, now_ns);
 	if (client->state == K2HFT_CLIENT_GREETING)
 		k2i_client_receive(client, now_ns);
 }
@@ -140,7 +140,7 @@ static void connect_end(struct k2hft_client *client, uint64_t now_ns)
 	else if (client->tls.secure)
 		secure_begin(client, now_ns);
 	else
-		greet(client, now_ns);
+		greeting_begin(client, now_ns);
 }
 
 void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns)

@@ -274,9 +274,11 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 
 /* data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
-bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns);
 
-/* claim.c: when the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
+/* claim.c: whether there is a hook to ask the owners of claims by, and it is not too soon; calls it. */
+bool k2i_client_claims_askable(const struct k2hft_client *client, uint64_t now_ns);
+void k2i_client_claims_ask(struct k2hft_client *client);
+/* When the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
 uint64_t k2i_client_claims_due(const struct k2hft_client *client);
 void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns);
 
@@ -285,6 +287,8 @@ void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);
 
 /* sent.c: frames on their way, by the positions where they end; at most K2I_CLIENT_SENT_MAX */
 void k2i_client_sent_add(struct k2hft_client *client, uint64_t end);
+/* A new connection, whose receiver has all below `floor`. */
+void k2i_client_sent_begin(struct k2hft_client *client, uint64_t floor);
 /* 1: `position` is new and was sent, frames that end there or below are forgotten; 0: not new; -EBADMSG: never sent. */
 int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position);
 

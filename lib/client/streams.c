@@ -18,7 +18,7 @@ void k2i_client_streams_reset(struct k2i_client_streams *streams)
 }
 
 /* 0: the receiver knows it, or will by what is queued; -ENOBUFS the queue has no room now; others: it can't be told. */
-static int declare(struct k2hft_client *client, uint32_t stream_id)
+static int stream_declare(struct k2hft_client *client, uint32_t stream_id)
 {
 	struct k2hft_stream stream;
 	uint32_t generation;
@@ -53,10 +53,10 @@ int64_t k2i_client_streams_declare(struct k2hft_client *client, const struct k2h
 	int error = 0;
 
 	while (at < span->bytes) {
-		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &glance) < 0)
+		if (k2i_chunk_glance(span, at, &glance) < 0)
 			return -EBADMSG;
 		if (!last_valid || glance.stream_id != last_id) {
-			error = declare(client, glance.stream_id);
+			error = stream_declare(client, glance.stream_id);
 			if (error < 0)
 				break;
 			last_id = glance.stream_id;

@@ -151,22 +151,24 @@ const char *k2i_transport_reason(const struct k2i_transport *transport, int erro
 	return *reason ? reason : strerror(-error);
 }
 
-uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport)
+/* Bytes of the socket, and those that wait for it. */
+static uint64_t bytes_ahead(const struct k2i_transport *transport, bool unsent)
 {
 	int bytes = 0;
 
-	if (ioctl(transport->descriptor, SIOCOUTQ, &bytes) < 0 || bytes < 0)
+	if (ioctl(transport->descriptor, unsent ? SIOCOUTQNSD : SIOCOUTQ, &bytes) < 0 || bytes < 0)
 		bytes = 0;
 	return (uint64_t)bytes + (transport->tls ? k2i_tls_waiting(transport->tls) : 0);
 }
 
+uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport)
+{
+	return bytes_ahead(transport, false);
+}
+
 uint64_t k2i_transport_unsent_bytes(const struct k2i_transport *transport)
 {
-	int bytes = 0;
-
-	if (ioctl(transport->descriptor, SIOCOUTQNSD, &bytes) < 0 || bytes < 0)
-		bytes = 0;
-	return (uint64_t)bytes + (transport->tls ? k2i_tls_waiting(transport->tls) : 0);
+	return bytes_ahead(transport, true);
 }
 
 uint64_t k2i_transport_peer_limited_ns(const struct k2i_transport *transport)

@@ -19,7 +19,7 @@
 #define SEND_BYTES ((size_t)256 * 1024)
 
 /* Why a write fails. */
-static const char *reason(int status)
+static const char *status_reason(int status)
 {
 	return status == -EAGAIN || status == -ENOBUFS ? "the ring is full" : strerror(-status);
 }
@@ -30,7 +30,7 @@ void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_co
 	k2i_counter_add(&writer->dropped_records, record_count);
 	k2i_ring_count(writer->to.lane->ring, dropped_records, record_count);
 	k2i_log_limited(&sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
-			"sender: %s: %llu records dropped", reason(status), (unsigned long long)record_count);
+			"sender: %s: %llu records dropped", status_reason(status), (unsigned long long)record_count);
 }
 
 int k2i_writer_answer(struct k2hft_writer *writer, int status)
@@ -43,7 +43,7 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status)
 	(void)atomic_fetch_add_explicit(&sender->refused_writes, 1, memory_order_relaxed);
 	k2i_ring_count(writer->to.lane->ring, refused_writes, 1);
 	k2i_log_limited(&sender->refused_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
-			"sender: a write is refused, and its writer told so: %s", reason(status));
+			"sender: a write is refused, and its writer told so: %s", status_reason(status));
 	return status;
 }
 
@@ -91,7 +91,7 @@ static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *pl
 }
 
 /* As many as wanted, or else as needed. -EAGAIN: the ring is full. */
-static int reserve(const struct k2hft_writer *writer, size_t needed, size_t wanted, void **memory, size_t *bytes)
+static int claim_reserve(const struct k2hft_writer *writer, size_t needed, size_t wanted, void **memory, size_t *bytes)
 {
 	int status = k2hft_producer_reserve(writer->to.producer, wanted, memory);
 
@@ -120,11 +120,11 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 	int status = writer->each_call ? served_check(writer) : 0, waited = 0;
 
 	if (status == 0)
-		status = reserve(writer, needed, wanted, memory, bytes);
+		status = claim_reserve(writer, needed, wanted, memory, bytes);
 	while (status == -EAGAIN && waited == 0) {
 		waited = full_wait(writer, &place, needed, finish);
 		if (waited == 0)
-			status = reserve(writer, needed, wanted, memory, bytes);
+			status = claim_reserve(writer, needed, wanted, memory, bytes);
 	}
 	k2i_turnstile_leave(&writer->to.lane->room, &place);
 	return waited ? waited : status;

@@ -43,7 +43,7 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 	return status;
 }
 
-static void adapt(struct k2hft_writer *writer, size_t filled, bool early)
+static void open_bytes_adapt(struct k2hft_writer *writer, size_t filled, bool early)
 {
 	size_t most = writer->to.lane->open_bytes_max;
 
@@ -63,7 +63,7 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
 		return;
 	/* A record is in it: whoever opens it goes on to write one before anybody else may come here. */
 	(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, filled);
-	adapt(writer, filled, early);
+	open_bytes_adapt(writer, filled, early);
 	writer->begin = NULL;
 	writer->end_bytes = 0;
 	atomic_store_explicit(&writer->sealed_records, records, memory_order_release); /* edge S5 */

@@ -18,7 +18,7 @@
 #define ATTACHED_POLL_NS 2000000L
 
 /* From a time-out in milliseconds, -1: none. */
-static uint64_t deadline(int timeout_ms)
+static uint64_t deadline_make(int timeout_ms)
 {
 	return timeout_ms < 0 ? K2I_DEADLINE_NONE : k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
 }
@@ -216,7 +216,7 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	}
 }
 
-static int flush(struct k2hft_sender *sender, uint64_t deadline_ns)
+static int sender_flush(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	int status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
 
@@ -229,20 +229,20 @@ static int flush(struct k2hft_sender *sender, uint64_t deadline_ns)
 
 int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
 {
-	return sender ? flush(sender, deadline(timeout_ms)) : -EINVAL;
+	return sender ? sender_flush(sender, deadline_make(timeout_ms)) : -EINVAL;
 }
 
 int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 {
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
-	uint64_t deadline_ns = deadline(timeout_ms);
+	uint64_t deadline_ns = deadline_make(timeout_ms);
 	int status;
 
 	if (!sender)
 		return 0;
-	status = flush(sender, deadline_ns);
+	status = sender_flush(sender, deadline_ns);
 	if (status == 0 && k2i_writers_end_lines(sender))
-		status = flush(sender, deadline_ns);
+		status = sender_flush(sender, deadline_ns);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)
 		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",
 			(unsigned long long)stats.unacked_records);

@@ -28,8 +28,8 @@ struct k2i_ledger;
 
 /* Flags of a ring. */
 #define K2I_LEDGER_UNCERTAIN 1u /* the machine went down since; the position may be ahead of the disk or behind */
+#define K2I_LEDGER_DEFERRED 2u  /* its sender waits for the disk: behind the checkpoint nothing was acknowledged */
 #define K2I_LEDGER_COPY 4u /* the last commit came from a copy of the ring, which sends what the original has, too */
-#define K2I_LEDGER_DEFERRED 2u /* its sender waits for the disk: behind the checkpoint nothing was acknowledged */
 
 struct k2i_ledger_ring { /* as one sink has it: a row */
 	uint8_t uuid[16];

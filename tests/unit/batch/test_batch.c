@@ -303,22 +303,29 @@ static void shortening_ends_between_chunks(void **state)
 	expect(f, K2I_BATCH_CHUNKS, 128, 64, 2);
 }
 
+static int glance_of(const void *data, size_t bytes, struct k2i_chunk_glance *glance)
+{
+	const struct k2hft_span span = {.data = data, .bytes = bytes};
+
+	return k2i_chunk_glance(&span, 0, glance);
+}
+
 static void a_glance_checks_the_length(void **state)
 {
 	struct k2i_chunk_glance glance;
 	uint64_t words[8] = {htole64(64)};
 
 	(void)state;
-	assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), 0);
+	assert_int_equal(glance_of(words, sizeof(words), &glance), 0);
 	assert_int_equal(glance.bytes, 64);
-	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 56, &glance), -EBADMSG);
-	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 39, &glance), -EBADMSG);
+	assert_int_equal(glance_of(words, 56, &glance), -EBADMSG);
+	assert_int_equal(glance_of(words, 39, &glance), -EBADMSG);
 	for (uint64_t bad = 0; bad < 40; bad += 8) {
 		words[0] = htole64(bad);
-		assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), -EBADMSG);
+		assert_int_equal(glance_of(words, sizeof(words), &glance), -EBADMSG);
 	}
 	words[0] = htole64(63);
-	assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), -EBADMSG);
+	assert_int_equal(glance_of(words, sizeof(words), &glance), -EBADMSG);
 }
 
 /* ---- compression */
