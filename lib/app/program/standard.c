@@ -34,8 +34,8 @@ int k2i_standard_keep(void)
 
 void k2i_standard_signals_ignore(void)
 {
-	static const int others[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,    SIGUSR1,
-				     SIGUSR2, SIGXCPU,   SIGXFSZ, SIGTRAP, SIGSTKFLT, SIGSYS};
+	static const int others[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR, SIGUSR1,
+				     SIGUSR2, SIGXCPU,   SIGXFSZ, SIGTRAP, SIGSYS};
 
 	for (size_t at = 0; at < sizeof(others) / sizeof(others[0]); at++)
 		(void)signal(others[at], SIG_IGN);
