@@ -84,23 +84,6 @@ void k2i_quarantine_free(struct k2i_quarantine *quarantine)
 	free(quarantine);
 }
 
-static int write_whole(int descriptor, const void *bytes, size_t byte_count)
-{
-	const uint8_t *next = bytes;
-	ssize_t put;
-
-	while (byte_count > 0) {
-		put = write(descriptor, next, byte_count);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return put ? -errno : -EIO;
-		next += put;
-		byte_count -= (size_t)put;
-	}
-	return 0;
-}
-
 static int directory_open(const struct k2i_quarantine *quarantine)
 {
 	int directory = k2i_directory_make(quarantine->path, K2I_DIRECTORY_PRIVATE);
@@ -137,10 +120,13 @@ static void directory_keep(struct k2i_quarantine *quarantine)
 static int file_put(int directory, const char *name, int flags, const void *bytes, size_t byte_count)
 {
 	int file = openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600), error;
+	ssize_t put;
 
 	if (file < 0)
 		return -errno;
-	error = write_whole(file, bytes, byte_count);
+	/* A part of it is all that a disk has room for; the chunk comes again. */
+	put = write(file, bytes, byte_count);
+	error = put == (ssize_t)byte_count ? 0 : put < 0 ? -errno : -ENOSPC;
 	(void)close(file);
 	return error;
 }
