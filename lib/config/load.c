@@ -226,12 +226,10 @@ static void without_effect(struct loader *loader, const struct k2i_setting *sett
 static void comment_like(struct loader *loader, const struct k2i_ini_entry *entry, const struct k2i_place *place)
 {
 	if (!entry->literal && entry->value[0] == '#' && isblank((unsigned char)entry->value[1]))
-		k2i_checker_find(
-			&loader->checker, K2I_FINDING_WARNING, *place,
-			"%s has a value that begins with #, which begins a comment only behind a value; put the value "
-			"in "
-			"quotes, or the comment into a line of its own",
-			entry->name);
+		k2i_checker_find(&loader->checker, K2I_FINDING_WARNING, *place,
+				 "%s has a value that begins with #, which begins a comment only behind a value; put "
+				 "the value in quotes, or the comment into a line of its own",
+				 entry->name);
 }
 
 static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
