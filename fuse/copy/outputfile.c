@@ -35,6 +35,7 @@ struct k2i_outputfile {
 	unsigned references;
 	int directory_fd; /* the place's: where `name` is looked up */
 	char *name;       /* NULL: what was opened is kept */
+	mode_t file_mode; /* FILE_MODE, for the next of that name */
 	dev_t device;
 	ino_t inode;
 	uint64_t looked_ns; /* when it was looked whether the name is still that of what is open */
@@ -76,7 +77,7 @@ static int output_set(struct k2i_outputfile *output, int fd)
 	return 0;
 }
 
-static int output_from(int fd, int directory_fd, const char *name, struct k2i_outputfile **output)
+static int output_from(int fd, int directory_fd, const char *name, mode_t file_mode, struct k2i_outputfile **output)
 {
 	struct k2i_outputfile *made;
 	int status;
@@ -96,6 +97,7 @@ static int output_from(int fd, int directory_fd, const char *name, struct k2i_ou
 	}
 	made->references = 1;
 	made->directory_fd = directory_fd;
+	made->file_mode = file_mode;
 	*output = made;
 	return 0;
 }
@@ -122,42 +124,43 @@ static int directory_open_below(int directory_fd, const char *name, int flags, m
 }
 
 /* Unless it is there: in `directory_fd`, from which no link may lead away, or anywhere with AT_FDCWD. */
-static int directory_make(int directory_fd, const char *name)
+static int directory_make(int directory_fd, const char *name, mode_t mode)
 {
 	int fd;
 
 	if (directory_fd == AT_FDCWD)
-		return mkdir(name, 0700) && errno != EEXIST ? -errno : 0;
+		return mkdir(name, mode) && errno != EEXIST ? -errno : 0;
 	fd = directory_open_below(directory_fd, name, O_PATH | O_DIRECTORY, 0);
 	if (fd >= 0)
 		return close(fd) ? -errno : 0;
-	return errno != ENOENT || mkdirat(directory_fd, name, 0700) ? -errno : 0;
+	return errno != ENOENT || mkdirat(directory_fd, name, mode) ? -errno : 0;
 }
 
 /* Makes the directories above the last part of `path`. */
-static int directories_make(int directory_fd, const char *path)
+static int directories_make(int directory_fd, const char *path, mode_t file_mode)
 {
+	const mode_t mode = k2i_directory_mode(file_mode);
 	char part[PATH_MAX];
 	int status = 0;
 
 	for (const char *slash = strchr(path + 1, '/'); status == 0 && slash; slash = strchr(slash + 1, '/')) {
 		if (snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path) >= (int)sizeof(part))
 			return -ENAMETOOLONG;
-		status = directory_make(directory_fd, part);
+		status = directory_make(directory_fd, part, mode);
 	}
 	return status;
 }
 
 /* Opens `name`, with the directories above it, below `directory_fd`. */
-static int directory_make_below(int directory_fd, const char *name)
+static int directory_make_below(int directory_fd, const char *name, mode_t file_mode)
 {
-	int fd = directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600), status;
+	int fd = directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, file_mode), status;
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	status = directories_make(directory_fd, name);
+	status = directories_make(directory_fd, name, file_mode);
 	if (status == 0)
-		return directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+		return directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, file_mode);
 	errno = -status;
 	return -1;
 }
@@ -174,6 +177,7 @@ int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *mat
 		       struct k2i_outputfile **output)
 {
 	const struct place *place = rule_place(mount, match);
+	const mode_t mode = mount->settings->copy_mode;
 	const char *name;
 
 	*output = NULL;
@@ -182,7 +186,8 @@ int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *mat
 		(*output)->references++;
 	} else if (place->kind == PLACE_DIRECTORY) {
 		name = rule_name_below(k2i_rule_settings(match), path);
-		return output_from(directory_make_below(place->directory_fd, name), place->directory_fd, name, output);
+		return output_from(directory_make_below(place->directory_fd, name, mode), place->directory_fd, name,
+				   mode, output);
 	}
 	return 0;
 }
@@ -237,7 +242,7 @@ static bool output_is_in_place(const struct k2i_outputfile *output)
 static int output_open_again(struct k2i_outputfile *output, bool make)
 {
 	int old = output->fd;
-	int fd = make ? directory_make_below(output->directory_fd, output->name)
+	int fd = make ? directory_make_below(output->directory_fd, output->name, output->file_mode)
 		      : directory_open_below(output->directory_fd, output->name, OPEN_FLAGS, 0);
 	int status = output_set(output, fd);
 
@@ -399,9 +404,9 @@ static int place_open_directory(struct place *place, const char *path)
 }
 
 /* Where its name is, symbolic links resolved; a pipe, as /dev/stdout can be, has none. */
-static int place_open_file(struct place *place, const char *path)
+static int place_open_file(struct place *place, const char *path, mode_t mode)
 {
-	int fd = k2i_link_open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, 0600);
+	int fd = k2i_link_open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, mode);
 	char resolved[PATH_MAX], *slash = NULL;
 
 	if (fd < 0)
@@ -413,16 +418,17 @@ static int place_open_file(struct place *place, const char *path)
 		*slash = '\0';
 		place->directory_fd = open(*resolved ? resolved : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	return output_from(fd, place->directory_fd, place->directory_fd < 0 ? NULL : slash + 1, &place->file);
+	return output_from(fd, place->directory_fd, place->directory_fd < 0 ? NULL : slash + 1, mode, &place->file);
 }
 
 static int place_open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
 {
 	const char *slash = strrchr(path, '/');
+	const mode_t mode = mount->settings->copy_mode;
 	char resolved[PATH_MAX], above[PATH_MAX];
 	int status;
 
-	status = directories_make(AT_FDCWD, path);
+	status = directories_make(AT_FDCWD, path, mode);
 	if (status)
 		return status;
 	(void)snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
@@ -431,7 +437,7 @@ static int place_open_outside(const struct k2i_mount *mount, struct place *place
 		return -errno;
 	if (path_below_mount_point(mount, resolved))
 		return -ELOOP;
-	return directory ? place_open_directory(place, path) : place_open_file(place, path);
+	return directory ? place_open_directory(place, path) : place_open_file(place, path, mode);
 }
 
 static int place_open(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
@@ -496,6 +502,8 @@ int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_
 	if (!mount->outputfiles)
 		return -ENOMEM;
 	mount->outputfiles->count = settings->rule_count;
+	/* Files get FILE_MODE; all others that a worker makes are its owner's. */
+	(void)umask(0);
 	for (size_t number = 0; status == 0 && number < 2 * settings->rule_count; number++) {
 		const struct k2i_rule *rule = &settings->rules[number % settings->rule_count];
 		bool inside = number >= settings->rule_count;

@@ -18,3 +18,10 @@ int k2i_link_open(const char *path, int flags, mode_t mode)
 	}
 	return descriptor < 0 ? -errno : descriptor;
 }
+
+mode_t k2i_directory_mode(mode_t file_mode)
+{
+	mode_t read = file_mode & 0044;
+
+	return K2I_DIRECTORY_PRIVATE | read | read >> 2;
+}

@@ -112,6 +112,7 @@ struct k2i_settings {
 	uint64_t ring_bytes;            /* RINGSIZE */
 	uint32_t full;                  /* RINGFULL: K2HFT_FULL_* */
 	enum k2i_write_mode write_mode; /* WRITEMODE of K2HFTFUSE */
+	unsigned copy_mode;             /* FILE_MODE of K2HFTFUSE */
 	uint64_t flush_ms;              /* FLUSHMS */
 	bool binary;                    /* BINTRANS of K2HFTFUSE */
 	uint64_t batch_records_max;     /* TRANSLINECNT */

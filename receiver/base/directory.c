@@ -6,13 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-mode_t k2i_directory_mode(mode_t file_mode)
-{
-	mode_t read = file_mode & 0044;
-
-	return K2I_DIRECTORY_PRIVATE | read | read >> 2;
-}
-
 int k2i_directory_sync(int directory)
 {
 	if (fsync(directory) == 0)

@@ -4,14 +4,7 @@
 
 #include <sys/types.h>
 
-#define K2I_DIRECTORY_PRIVATE 0700 /* for its owner only */
-
-/*
- * The mode of a directory for files of that mode: users who may read the files can reach them. Only the owner may make,
- * rename or remove files, even where others may write them: a receiver that runs as root must not append to a file that
- * others put there.
- */
-mode_t k2i_directory_mode(mode_t file_mode);
+#include "base/link.h"
 
 /*
  * Makes a directory whose parent exists, and brings its name to the disk: without the name its files can't be found
