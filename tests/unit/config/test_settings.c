@@ -25,6 +25,7 @@ static void test_sender_defaults(void **state)
 	assert_int_equal(settings->write_mode, K2I_WRITE_MODE_AUTO);
 	assert_int_equal(settings->flush_ms, 5);
 	assert_int_equal(settings->record_bytes_max, 1 << 20);
+	assert_int_equal(settings->held_bytes_max, 64 << 20);
 	assert_int_equal(settings->batch_records_max, 0);
 	assert_int_equal(settings->expire_s, 0);
 	assert_int_equal(settings->compress, K2HFT_COMPRESS_AUTO);
