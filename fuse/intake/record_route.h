@@ -47,8 +47,8 @@ struct k2i_routes {
 };
 
 /*
- * Whether records may go into the ring as they stand in a claim: only a stream gets them, no line of another has to end
- * before, and a rule at most leaves some out, of whole ones.
+ * Whether records may go into the ring as they stand in a claim: a stream gets them and no other file of the mount, no
+ * line of another has to end before, and a rule leaves some out at most, of whole ones.
  */
 static inline bool k2i_route_takes_in_place(const struct k2i_routes *routes, const struct k2i_route *route,
 					    bool continued)

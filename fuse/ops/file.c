@@ -37,6 +37,7 @@ static int writer_open(struct k2i_mount *mount, struct k2i_handle *writer, const
 static int handle_open(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
 {
 	uint32_t pid = (uint32_t)fuse_req_ctx(req)->pid;
+	bool writes = (flags & O_ACCMODE) != O_RDONLY;
 	const struct k2i_rule_match *match;
 	char path[K2I_PATH_BYTES_MAX + 1];
 	struct k2i_handle wanted = {.node = node};
@@ -46,13 +47,13 @@ static int handle_open(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	/* With ESTALE the kernel looks once more. */
 	if (status < 0)
 		return status == -ENOENT ? -ESTALE : status;
-	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : k2i_op_check_rule(mount, path, false);
+	status = writes ? k2i_op_check_rule(mount, path, false) : 0;
 	/* The kernel can know its attributes, and would not ask before the first append. */
-	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_mount_ends(mount))
+	if (status == 0 && writes && k2i_mount_ends(mount))
 		status = -ECONNABORTED;
 	if (status)
 		return status;
-	if ((flags & O_ACCMODE) != O_RDONLY)
+	if (writes)
 		status = writer_open(mount, &wanted, path, pid, flags);
 	/* Without a rule there is nothing to be read. */
 	match = k2i_rules_find(mount->rules, path);
