@@ -103,7 +103,6 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 		.data_at = K2I_DATA_AT,
 		.stream_count = K2HFT_STREAM_COUNT_MAX,
 		.stream_bytes = sizeof(struct k2i_stream),
-		.place = k2i_ring_place(descriptor),
 	};
 	int error = uuid_make(header.uuid);
 	ssize_t bytes;

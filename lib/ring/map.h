@@ -33,7 +33,7 @@ int k2i_ring_file_open(const char *path, bool fresh, struct k2i_ring_found *foun
 uint64_t k2i_ring_place(int descriptor);
 /* Whether the header says another place than the file has. */
 bool k2i_ring_elsewhere(int descriptor, const struct k2i_ring_header *header);
-/* name.c: for a new consumer of such a ring, before it mends it: the name of what comes, and the place. 0 or -EIO */
+/* name.c: for a new consumer of such a ring, before it mends it: the name of what comes. 0 or -EIO */
 int k2i_ring_settle(struct k2hft_ring *ring);
 /* alive.c: whether the file's consumer is there, judged by what its header says. */
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);

@@ -29,8 +29,8 @@ static bool before_holds(const struct k2hft_ring *ring)
 }
 
 /*
- * A process that is killed in the middle has left the place as it was. The next one begins again, and finds the name
- * from before whole, or not in force yet. The middle part of a copy of a copy is named anew.
+ * A process that is killed before it is the consumer has left the place as it was. The next one does this again, and
+ * finds the name from before whole, or not in force yet. The middle part of a copy of a copy is named anew.
  */
 int k2i_ring_settle(struct k2hft_ring *ring)
 {
@@ -53,7 +53,6 @@ int k2i_ring_settle(struct k2hft_ring *ring)
 		return error;
 	/* No receiver has heard of that name. */
 	atomic_store_explicit(&header->opened_at, 0, memory_order_relaxed);
-	atomic_store_explicit(&header->place, k2i_ring_place(ring->descriptor), memory_order_relaxed);
 	return 0;
 }
 

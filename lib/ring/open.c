@@ -154,7 +154,8 @@ static void consumer_begin(struct k2hft_ring *ring)
 
 	/* relaxed: as above. */
 	atomic_store_explicit(&header->opened_at, opened_at | 1, memory_order_relaxed);
-
+	/* relaxed: the next consumer reads it. */
+	atomic_store_explicit(&header->place, k2i_ring_place(ring->descriptor), memory_order_relaxed);
 	/* relaxed: nobody acts on these before R10, and what producers do meanwhile is in the entries. */
 	atomic_store_explicit(&header->read, ring->read, memory_order_relaxed);
 	atomic_store_explicit(&header->sleeping, 0, memory_order_relaxed);

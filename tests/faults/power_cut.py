@@ -29,7 +29,7 @@ import time
 import uuid
 
 from parts.harness import interrupted, own_mounts
-from parts.crash import HEAD_AT
+from parts.crash import HEAD_AT, PLACE_AT
 from parts.disk import CONNECTED, SENT, WRITE, Disk, events_of, found_in
 from parts.process import Process, Trouble, quiet, wait_until
 
@@ -90,6 +90,8 @@ class Sender:
         with open(copy, "r+b") as ring:
             ring.seek(HEAD_AT)
             ring.write(struct.pack("=QQQ", *[position] * 3))  # head, acked, read
+            ring.seek(PLACE_AT)  # for the ring it is the same file
+            ring.write(bytes(8))
         self.pushing = self.push(copy, subprocess.DEVNULL)
 
     def content(self):

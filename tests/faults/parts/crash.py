@@ -21,6 +21,7 @@ CAPACITY_AT = 32
 DATA_AT = 40
 TAIL_AT = 128
 HEAD_AT = 384
+PLACE_AT = 6 * 128 + 48
 REACHED_S = 60
 ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver": ("receiver",)}
 

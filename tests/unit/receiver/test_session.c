@@ -98,6 +98,56 @@ static void test_resume_after_reconnect(void **state)
 	assert_int_equal(fenced_id, 0);
 }
 
+/* Its epoch is that of the moment when it was copied, and the original goes on with its own. */
+static void test_a_copy_sends_what_the_original_has(void **state)
+{
+	struct k2hft_hello hello = hello_make("ring", 1, 0);
+	struct world *world = *state;
+
+	put_hello(world, "ring", 5, 0);
+	put_stream(world, 1, "file");
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).flags, 0);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	session_again(world, 2);
+	hello.flags = K2HFT_HELLO_COPY;
+	put_greeting(world, &hello);
+	put_stream(world, 1, "file");
+	put_data(world, 0, 0, 1, "ab");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).flags, K2HFT_WELCOME_KNOWN);
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	session_again(world, 3);
+	put_hello(world, "ring", 4, 40);
+	expect_refused(world, K2HFT_ERROR_FENCED);
+	session_open(world, 4);
+	put_hello(world, "ring", 5, 40);
+	put_stream(world, 1, "file");
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).flags, K2HFT_WELCOME_KNOWN | K2HFT_WELCOME_COPIED);
+	expect_ack(world, 120, K2HFT_STATUS_OK);
+	session_again(world, 5);
+	put_hello(world, "ring", 5, 120);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).flags, K2HFT_WELCOME_KNOWN);
+	expect_file(world, "file", "abc");
+}
+
+/* A ring that was acknowledged under another name is new, and its ledger is not lost. */
+static void test_a_name_that_begins_is_no_lost_ledger(void **state)
+{
+	struct k2hft_hello hello = hello_make("ring", 1, 40);
+	struct world *world = *state;
+
+	hello.flags = K2HFT_HELLO_BEGINS;
+	put_greeting(world, &hello);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).position, 40);
+	assert_int_equal(atomic_load(&world->counters.ledger_lost), 0);
+}
+
 static void test_only_gaps_that_are_explained_are_passed(void **state)
 {
 	struct world *world = *state;
@@ -603,6 +653,8 @@ int main(void)
 		SESSION_TEST(test_frames_can_come_byte_by_byte),
 		SESSION_TEST(test_duplicates_are_skipped),
 		SESSION_TEST(test_resume_after_reconnect),
+		SESSION_TEST(test_a_copy_sends_what_the_original_has),
+		SESSION_TEST(test_a_name_that_begins_is_no_lost_ledger),
 		SESSION_TEST(test_only_gaps_that_are_explained_are_passed),
 		SESSION_TEST(test_good_frames_before_a_bad_one_count),
 		SESSION_TEST(test_nothing_of_a_bad_frame_counts),
