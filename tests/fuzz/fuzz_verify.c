@@ -13,6 +13,7 @@
 #define EXPECT 8u
 #define FEW 16u /* findings are kept */
 #define ONE_RUN 32u
+#define INSIDE 64u
 
 #define LONG_CHECK_DIGITS 8u
 #define COMPACT_CHECK_DIGITS 3u
@@ -95,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.first = 1,
 		.only = flags & ONLY,
 		.prefix = flags & PREFIX,
+		.inside = flags & INSIDE,
 		.expected_all = flags & EXPECT ? 5 : VERIFY_ANY_NUMBER,
 		.producers = flags & EXPECT ? 2 : 0,
 		.limit = flags & FEW ? 2 : 100,

@@ -63,6 +63,7 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("expect-all", 0, NUMBER, READ, AT(expected_all), OPTION_RANGE(0, VERIFY_COUNTER_MAX)),
 	COMMAND_OPTION("first", 0, NUMBER, MAKE | READ, AT(first), OPTION_RANGE(1, VERIFY_COUNTER_MAX)),
 	COMMAND_OPTION("help", 'h', HELP, MAKE | READ, AT(help)),
+	COMMAND_OPTION("inside", 0, FLAG, READ, AT(inside)),
 	COMMAND_OPTION("json", 0, FLAG, MAKE | READ, AT(json)),
 	COMMAND_OPTION("limit", 0, NUMBER, READ, AT(limit), OPTION_RANGE(0, UINT32_MAX)),
 	COMMAND_OPTION("make", 0, FLAG, MAKE | READ, AT(make)),

@@ -254,6 +254,38 @@ const char *verify_record_find(const char *line, size_t bytes)
 	return NULL;
 }
 
+/* Up to the last digit of its checksum, behind the fourth comma; or up to where another record may begin. */
+static size_t long_span(const char *line, size_t bytes)
+{
+	const char *next = verify_record_find(line, bytes), *end = next ? next : line + bytes, *at = line;
+
+	for (unsigned commas = 0; commas < 4 && at; commas++) {
+		at = memchr(at, ',', (size_t)(end - at));
+		at += at != NULL;
+	}
+	return at && end - at > (ptrdiff_t)CHECK_DIGITS ? (size_t)(at - line) + CHECK_DIGITS : (size_t)(end - line);
+}
+
+const char *verify_record_inside(const char *line, size_t bytes, size_t *record_bytes)
+{
+	const char *end = line + bytes;
+	struct verify_record record;
+
+	for (; line < end; line++) {
+		if ((*line != *MARKER && *line != COMPACT_MARKER) || !may_begin(line, (size_t)(end - line)))
+			continue;
+		*record_bytes = 1;
+		while (*line == COMPACT_MARKER && line + *record_bytes < end && line[*record_bytes] &&
+		       strchr(digits64, line[*record_bytes]))
+			++*record_bytes;
+		if (*line == *MARKER)
+			*record_bytes = long_span(line, (size_t)(end - line));
+		if (*line == *MARKER || verify_record_decode(line, *record_bytes, &record))
+			return line;
+	}
+	return NULL;
+}
+
 bool verify_record_marker_changed(const char *line, size_t bytes)
 {
 	const char *end = line + bytes - CHECK_DIGITS;

@@ -65,6 +65,11 @@ int verify_run_parse(const char *text, uint32_t *run);
 bool verify_record_begins(const char *line, size_t bytes);
 /* The next place behind the first byte where a record may begin, or NULL. */
 const char *verify_record_find(const char *line, size_t bytes);
+/*
+ * The next place, the first byte included, where a record may stand with other text before and behind it, and how many
+ * bytes it would have there. A compact one counts if it is whole, as `!` is common in other text. NULL: there is none.
+ */
+const char *verify_record_inside(const char *line, size_t bytes, size_t *record_bytes);
 /* Whether the line is a record but for its first bytes. */
 bool verify_record_marker_changed(const char *line, size_t bytes);
 

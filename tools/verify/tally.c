@@ -229,6 +229,34 @@ static int odd_line(struct verify_tally *tally, const struct verify_line *line)
 	return line_odd(tally, line, kind, line->count);
 }
 
+/* A line that may have other text before and behind its record. */
+static int inside_take(struct verify_tally *tally, const struct verify_line *line)
+{
+	const char *end = line->bytes + line->count, *at = line->bytes;
+	bool other = false, others = false;
+	unsigned whole = 0, torn = 0;
+	struct verify_line piece = *line;
+	struct verify_record record;
+
+	for (; (at = verify_record_inside(at, (size_t)(end - at), &piece.count)); at += piece.count) {
+		piece.bytes = at;
+		piece.offset = line->offset + (uint64_t)(at - line->bytes);
+		if (!decode(tally, &piece, &record, &other))
+			torn++;
+		else if (++whole && !other && record_take(tally, &record, &piece))
+			return -ENOMEM;
+		others |= other;
+	}
+	if (whole == 1 && !torn && !others && line->ended)
+		return 0;
+	return line_odd(tally, line,
+			whole + torn == 0 || (others && whole == 1 && !torn) ? VERIFY_KIND_FOREIGN
+			: !line->ended && whole + torn == 1 ? whole ? VERIFY_KIND_UNENDED : VERIFY_KIND_CUT
+			: torn                              ? VERIFY_KIND_TORN
+							    : VERIFY_KIND_JOINED,
+			line->count);
+}
+
 int verify_tally_line(struct verify_tally *tally, const struct verify_line *line)
 {
 	struct verify_line rest = *line;
@@ -236,6 +264,8 @@ int verify_tally_line(struct verify_tally *tally, const struct verify_line *line
 	const char *at;
 	bool other;
 
+	if (tally->options->inside)
+		return inside_take(tally, line);
 	if (tally->options->prefix && !verify_record_begins(line->bytes, line->count)) {
 		at = verify_record_find(line->bytes, line->count);
 		rest.bytes = at ? at : line->bytes;

@@ -22,7 +22,7 @@ struct verify_options {
 	struct verify_expectation *expected;
 	uint64_t expected_count;
 	uint64_t expected_all; /* VERIFY_ANY_NUMBER: not said */
-	bool allow_missing_tail, only, prefix;
+	bool allow_missing_tail, only, prefix, inside;
 	const char *run_text; /* NULL: any run */
 	uint32_t run;
 	uint64_t limit;
