@@ -15,14 +15,10 @@
 static void node_account(struct k2i_mount *mount, const struct k2i_route *route, size_t bytes)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, route->node);
-	uint64_t most;
 
-	if (!entry)
-		return;
-	/* No write(2) comes over the end of off_t; here the kernel would not believe in the file any more. */
-	most = INT64_MAX - entry->size;
 	/* The size of a file that is written through the cache is its watermark. */
-	k2i_node_grow(entry, entry->cached ? 0 : entry->size + (bytes < most ? bytes : most));
+	if (entry)
+		k2i_node_grow(entry, entry->cached ? 0 : entry->size + bytes);
 }
 
 int k2i_route_append_output(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes)

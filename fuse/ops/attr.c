@@ -245,6 +245,11 @@ static void change_begin(struct k2i_mount *mount, const struct change *change)
 {
 	struct change *kept;
 
+	/* The kernel refuses appends to a file that ends where off_t does. */
+	if (change->to_set & FUSE_SET_ATTR_SIZE && (uint64_t)change->wanted.st_size > K2I_FILE_BYTES_MAX) {
+		(void)fuse_reply_err(change->req, EFBIG);
+		return;
+	}
 	if (!mount->kernel.writeback || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
 		change_now(mount, change);
 		return;

@@ -22,6 +22,8 @@ static int request_writer(struct k2i_mount *mount, const struct k2i_write *write
 		*handle = (*handle)->cached->stream;
 	else if (!*handle || !(*handle)->route || (*handle)->stream)
 		return -EBADF;
+	if (write->offset > K2I_FILE_BYTES_MAX)
+		return -EFBIG;
 	return mount->ending ? -ECONNABORTED : 0;
 }
 

@@ -17,6 +17,8 @@
 #define K2I_NODE_ROOT 1u
 #define K2I_NODE_COUNT_MAX (1u << 18)
 #define K2I_NODE_NAME_BYTES_MAX 255u
+/* A file's size is set no higher: behind it there is room for whatever is appended. */
+#define K2I_FILE_BYTES_MAX (UINT64_C(1) << 62)
 #define K2I_NODE_LINKS_MAX 1000u /* other names of a file: they are gone through when one comes or goes */
 
 struct k2i_node_table;
