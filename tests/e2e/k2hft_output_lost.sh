@@ -42,6 +42,6 @@ done
 "$k2hft" testio -s 1 -n 1 -b 64 -w 1 --tsv - . >tsv 2>&- || fail "testio --tsv -: status $?"
 [ "$(grep -c . tsv)" = 2 ] || fail "testio --tsv -: $(cat tsv)"
 # Each line of a list is printed when it is measured: after the first of 16 that nobody reads it ends.
-"$k2hft" bench --by library -n 10 --size 2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 --runs 1 --tsv tsv 2>said | true
-[ "$(grep -c . tsv)" = 17 ] && fail "it went on to the end"
+"$k2hft" bench --by library -n 10 --size 2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 --runs 1 --tsv rates 2>said | true
+[ "$(grep -c . rates)" = 17 ] && fail "it went on to the end"
 grep -qE '^k2hft: standard output: (Broken pipe|write error)$' said || fail "$(cat said)"

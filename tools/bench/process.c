@@ -50,6 +50,7 @@ static int process_start(const struct bench_run *run, struct bench_process *proc
 {
 	char program[4096], messages[BENCH_PATH_ROOM];
 	pid_t parent = getpid();
+	sigset_t term, before;
 	int descriptor;
 
 	bench_program_find(name, program, sizeof(program));
@@ -57,7 +58,14 @@ static int process_start(const struct bench_run *run, struct bench_process *proc
 	/* Opened here: an earlier run's messages must be gone before anybody looks for the port in them. */
 	descriptor = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	process->messages = open(messages, O_RDONLY | O_CLOEXEC);
+	/* The handler, which the child has until it calls exec, would swallow a SIGTERM. */
+	(void)sigemptyset(&term);
+	(void)sigaddset(&term, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &term, &before);
 	process->pid = descriptor < 0 ? -1 : fork();
+	if (process->pid == 0)
+		(void)signal(SIGTERM, SIG_DFL);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (process->pid != 0 && descriptor >= 0)
 		(void)close(descriptor);
 	if (process->pid < 0) {
