@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,21 +239,20 @@ static void check_clash(struct k2i_checker *checker, const struct k2i_rule *a, c
 			 target_text(earlier));
 }
 
-/* In order, so that each is compared with one or two: there can be tens of thousands. */
-static void check_targets(struct k2i_checker *checker)
+/* In order, so that each is compared with one or two: there can be tens of thousands. -ENOMEM. */
+static int check_targets(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	const struct k2i_rule **rules = calloc(settings->rule_count + 1, sizeof(*rules)), *file = NULL;
 	size_t count = 0;
 
-	for (size_t number = 0; rules && number < settings->rule_count; number++)
+	if (!rules)
+		return -ENOMEM;
+	for (size_t number = 0; number < settings->rule_count; number++)
 		if (settings->rules[number].target &&
 		    (settings->rules[number].directory || *settings->rules[number].target))
 			rules[count++] = &settings->rules[number];
-	if (rules)
-		qsort(rules, count, sizeof(*rules), targets_compare);
-	else
-		error(checker, (struct k2i_place){0}, "no memory");
+	qsort(rules, count, sizeof(*rules), targets_compare);
 	for (size_t number = 0; number < count; number++) {
 		if (file && targets_clash(file, rules[number])) {
 			check_clash(checker, file, rules[number]);
@@ -264,6 +264,7 @@ static void check_targets(struct k2i_checker *checker)
 			file = rules[number];
 	}
 	free(rules);
+	return 0;
 }
 
 static void check_receiver(struct k2i_checker *checker)
@@ -293,7 +294,7 @@ static void check_receiver(struct k2i_checker *checker)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
 }
 
-void k2i_settings_complete(struct k2i_checker *checker)
+int k2i_settings_complete(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	size_t number;
@@ -308,8 +309,8 @@ void k2i_settings_complete(struct k2i_checker *checker)
 	}
 	for (number = 0; number < settings->rule_count; number++)
 		check_rule(checker, &settings->rules[number]);
-	check_targets(checker);
 	if (settings->receiver_present)
 		check_receiver(checker);
 	k2i_settings_tls_check(checker);
+	return check_targets(checker);
 }

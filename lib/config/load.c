@@ -388,7 +388,7 @@ static int read_all(struct loader *loader, const char *file, const char *json)
 		status = read_nodes(loader);
 	/* A file without a section could not be read: nothing can be missed in it. */
 	if (!status && (loader->header.file || !loader->checker.errors))
-		k2i_settings_complete(&loader->checker);
+		status = k2i_settings_complete(&loader->checker);
 	return status;
 }
 

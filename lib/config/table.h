@@ -109,8 +109,8 @@ struct k2i_checker {
 /* A place without file is the whole file. */
 void k2i_checker_find(struct k2i_checker *checker, enum k2i_finding finding, struct k2i_place place, const char *format,
 		      ...) __attribute__((format(printf, 4, 5)));
-/* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */
-void k2i_settings_complete(struct k2i_checker *checker);
+/* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. -ENOMEM. */
+int k2i_settings_complete(struct k2i_checker *checker);
 
 /* settings.c: forgets GLOBAL, SVRNODE and SLVNODE. */
 void k2i_settings_nodes_clear(struct k2i_settings *settings);

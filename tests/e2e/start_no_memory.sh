@@ -43,9 +43,9 @@ refused() {
 receiver_config ''
 refused 'conf: Cannot allocate memory' "$dir/conf" "$server" -conf "$dir/conf" --listen 127.0.0.1:0
 receiver_config '[SLVNODE]' 'NAME = .*'
-refused 'no memory for NAMEs' '' "$server" -conf "$dir/conf" --listen 127.0.0.1:0
+refused 'conf: Cannot allocate memory' '' "$server" -conf "$dir/conf" --listen 127.0.0.1:0
 mkdir "$dir/mount"
 mount=${B:-build}/bin/k2hftfuse
 printf '%s\n' '[GLOBAL]' 'PORT = 1' '[SVRNODE]' 'NAME = localhost' '[K2HFTFUSE]' '[K2HFTFUSE_RULE]' 'TARGET = a' 'TRUNS = on' \
 	'DEFAULTALL = DENY' 'ALLOW = "a.*b"' >"$dir/ini"
-refused 'ini:[0-9]*: no memory' '' "$mount" "$dir/mount" -f -o "conf=$dir/ini"
+refused 'ini: Cannot allocate memory' '' "$mount" "$dir/mount" -f -o "conf=$dir/ini"

@@ -5,10 +5,10 @@
 # shellcheck source=tests/tools/verify.inc
 . tests/tools/verify.inc
 for way in --append-each --reopen '--write-bytes 1' '--write-bytes 7' '--write-bytes 1M' --append '--sync' \
-	'--append-each --producers 3 --shared' '--rate 100000' '--bytes 30K' '--size 10 --write-bytes 10'; do
+	'--append-each --producers 3 --shared' '--rate 100000' '--bytes 30K' '--write-bytes 10'; do
 	rm -f "$dir/file"
 	# shellcheck disable=SC2086
-	make_records -n 1000 --size 20-120 $way "$dir/file"
+	make_records -n 1000 --size "$([ "$way" = '--write-bytes 10' ] && echo 10 || echo 20-120)" $way "$dir/file"
 	reads 0 "$dir/file"
 	case $way in
 	--bytes*)

@@ -139,7 +139,8 @@ static const char *posix_find(const char *text)
 	return NULL;
 }
 
-static void patterns_check(struct k2i_checker *checker, const struct k2i_rule *rule)
+/* -ENOMEM. */
+static int patterns_check(struct k2i_checker *checker, const struct k2i_rule *rule)
 {
 	const struct k2i_pattern *pattern = rule->default_allow ? rule->deny : rule->allow;
 	const struct k2i_pattern *end = pattern + (rule->default_allow ? rule->deny_count : rule->allow_count);
@@ -148,12 +149,17 @@ static void patterns_check(struct k2i_checker *checker, const struct k2i_rule *r
 	for (; pattern < end; pattern++) {
 		const char *posix = posix_find(pattern->text);
 
-		if (k2i_pattern_check(pattern, message, sizeof(message)))
+		int status = k2i_pattern_check(pattern, message, sizeof(message));
+
+		if (status == -ENOMEM)
+			return status;
+		if (status)
 			k2i_checker_find(checker, K2I_FINDING_ERROR, pattern->place, "%s: %s",
 					 rule->default_allow ? "DENY" : "ALLOW", message);
 		if (posix)
 			k2i_checker_find(checker, K2I_FINDING_WARNING, pattern->place, "%s: %s", pattern->text, posix);
 	}
+	return 0;
 }
 
 /* The receiver ---------------------------------------------------------------------------------------------------- */
@@ -191,10 +197,11 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 		return status;
 	checker->settings = *settings;
 	checker->errors = status;
-	for (size_t number = 0; number < (*settings)->rule_count; number++)
-		patterns_check(checker, &(*settings)->rules[number]);
-	if (!(*settings)->receiver_present)
-		return 0;
+	status = 0;
+	for (size_t number = 0; number < (*settings)->rule_count && !status; number++)
+		status = patterns_check(checker, &(*settings)->rules[number]);
+	if (status || !(*settings)->receiver_present)
+		return status;
 	status = k2i_hosts_compile(*settings, checker->report, checker->argument, &hosts);
 	checker->errors += status == -EINVAL;
 	k2i_hosts_free(hosts);
