@@ -127,7 +127,7 @@ int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint
 		(*file)->writer_pid = pid;
 	}
 	/* Attributes that the kernel had of it before would let the first append pass. */
-	if (k2i_pull_holds(mount))
+	if (k2i_pull_holds_file(mount, node))
 		(void)k2i_pull_leave(mount, *file);
 	(*file)->writers++;
 	(*file)->left = false;
@@ -326,6 +326,21 @@ static void file_ask_later(struct k2i_mount *mount, struct k2i_cached_file *file
 bool k2i_pull_holds(const struct k2i_mount *mount)
 {
 	return mount->queue->cached_bytes >= K2I_QUEUE_HOLD_BYTES && !k2i_mount_ends(mount);
+}
+
+static bool queued_syncs(const struct k2i_queued *item, uint64_t node)
+{
+	while (item && (item->kind != K2I_QUEUED_SYNC || item->handle->node != node))
+		item = item->next;
+	return item != NULL;
+}
+
+bool k2i_pull_holds_file(const struct k2i_mount *mount, uint64_t node)
+{
+	if (k2i_pull_holds(mount))
+		return true;
+	return !k2i_mount_ends(mount) &&
+	       (queued_syncs(mount->queue->syncs, node) || queued_syncs(mount->queue->first, node));
 }
 
 /* Files that are left alone are not believed already. */

@@ -76,6 +76,11 @@ void k2i_pull_inherit(struct k2i_mount *mount);
  * it has is taken into the queue.
  */
 bool k2i_pull_holds(const struct k2i_mount *mount);
+/*
+ * The same for appends to one file: an fsync(2) of it waits, and until it is answered the kernel keeps the file locked for
+ * others, whom no signal reaches then.
+ */
+bool k2i_pull_holds_file(const struct k2i_mount *mount, uint64_t node);
 /* The kernel asks for attributes with a writer's handle: something may be appended as soon as it has them. */
 void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* Its attributes are not to be believed any longer, so the next append announces itself; its pages stay. false: not told. */

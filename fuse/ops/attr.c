@@ -72,7 +72,7 @@ static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 	/* A write takes them away, and the kernel does not hear of it. */
 	bool set_ids = entry && S_ISREG(entry->mode) && entry->mode & (S_ISUID | S_ISGID);
 
-	return set_ids || k2i_mount_ends(mount) || k2i_pull_holds(mount) || (entry && k2i_pull_left(entry))
+	return set_ids || k2i_mount_ends(mount) || k2i_pull_holds_file(mount, node) || (entry && k2i_pull_left(entry))
 		       ? 0
 		       : K2I_CACHE_SECONDS;
 }
@@ -155,7 +155,7 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 			(void)fuse_reply_err(req, ECONNABORTED);
 			return;
 		}
-		if (k2i_pull_holds(mount)) {
+		if (k2i_pull_holds_file(mount, node)) {
 			k2i_deferred_request_want(req);
 			return;
 		}

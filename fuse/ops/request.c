@@ -68,6 +68,9 @@ static void sync_begin(struct k2i_mount *mount, uint64_t unique, uint64_t number
 	if (status || !handle)
 		k2i_reply_status(mount, unique, status);
 	k2i_queue_run(mount);
+	/* Appends from here on wait for attributes, rather than for the lock that the kernel keeps meanwhile. */
+	if (cached && k2i_pull_holds_file(mount, cached->node))
+		(void)k2i_pull_leave(mount, cached);
 }
 
 static void deferred_take(struct k2i_mount *mount, void *argument)

@@ -17,6 +17,20 @@ void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 	(void)file;
 }
 
+bool k2i_pull_holds_file(const struct k2i_mount *mount, uint64_t node)
+{
+	(void)mount;
+	(void)node;
+	return false;
+}
+
+bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	(void)mount;
+	(void)file;
+	return true;
+}
+
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {
 	(void)node;

@@ -7,13 +7,6 @@
 #include "fuse/base/mount_point.h"
 #include "uncached_help.h"
 
-bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-	return true;
-}
-
 void k2i_mount_point_unmount(struct k2i_mount *mount)
 {
 	(void)mount;

@@ -189,6 +189,16 @@ static void several_write_to_a_file(void **state)
 	assert_null(mounted->mount.pull->first);
 }
 
+static unsigned told_attributes(struct mounted *mounted)
+{
+	struct fuse_out_header notification;
+	unsigned told = 0;
+
+	while (recv(mounted->device, &notification, sizeof(notification), MSG_DONTWAIT) > 0)
+		told += notification.unique == 0 && notification.error == FUSE_NOTIFY_INVAL_INODE;
+	return told;
+}
+
 /* A record ends with its writer, although nothing of it is held: fsync(2) has sent all of it, or it is over BYTELIMIT. */
 static void what_the_next_writer_appends_is_no_rest(void **state)
 {
@@ -205,6 +215,7 @@ static void what_the_next_writer_appends_is_no_rest(void **state)
 		k2i_queue_run(&mounted->mount);
 		k2i_pull_flushed(&mounted->mount, file);
 		second = writer_open(mounted);
+		assert_int_equal(told_attributes(mounted), sent); /* the sync waits */
 		assert_false(file->stream->line.continued);
 		assert_int_equal(give(mounted, 8, "a1\n"), 3);
 		assert_sent(mounted, sent ? "too longa1\n" : "a1\n");
@@ -226,16 +237,6 @@ static void an_append_after_a_pause_is_asked_for_at_once(void **state)
 	assert_int_equal(file->due_ns, 0);
 	assert_int_equal(mounted->mount.counts.announced_appends, 1);
 	k2i_pull_close(&mounted->mount, file);
-}
-
-static unsigned told_attributes(struct mounted *mounted)
-{
-	struct fuse_out_header notification;
-	unsigned told = 0;
-
-	while (recv(mounted->device, &notification, sizeof(notification), MSG_DONTWAIT) > 0)
-		told += notification.unique == 0 && notification.error == FUSE_NOTIFY_INVAL_INODE;
-	return told;
 }
 
 /* Attributes that the kernel was told before are believed no more; others that it is told meanwhile are not to be believed. */
@@ -268,6 +269,28 @@ static void appends_wait_while_many_wait_for_room(void **state)
 	assert_false(k2i_pull_holds(mount));
 	k2i_pull_close(mount, file);
 	k2i_pull_close(mount, file);
+}
+
+/* The kernel keeps a file locked that somebody syncs. */
+static void appends_wait_for_who_syncs_their_file(void **state)
+{
+	struct mounted *mounted = *state;
+	struct k2i_mount *mount = &mounted->mount;
+	uint32_t node = mounted->handle->node;
+	struct k2i_cached_file *file = writer_open(mounted);
+
+	assert_int_equal(give(mounted, 0, "a1\n"), 3);
+	assert_false(k2i_pull_holds_file(mount, node));
+	assert_int_equal(k2i_queue_add_sync(mount, file->stream, 1000, 0), 0);
+	assert_true(k2i_pull_holds_file(mount, node));
+	k2i_queue_run(mount);
+	assert_true(k2i_pull_holds_file(mount, node));
+	assert_false(k2i_pull_holds_file(mount, K2I_NODE_ROOT));
+	assert_false(k2i_pull_holds(mount));
+	assert_true(k2i_queue_interrupt(mount, 1000));
+	assert_false(k2i_pull_holds_file(mount, node));
+	k2i_pull_close(mount, file);
+	assert_sent(mounted, "a1\n");
 }
 
 /* Where the file ended when it was cut is no end of it any more; and what is too much is answered when it is through. */
@@ -520,6 +543,7 @@ int main(void)
 		MOUNTED_TEST(what_the_next_writer_appends_is_no_rest),
 		MOUNTED_TEST(an_append_after_a_pause_is_asked_for_at_once),
 		MOUNTED_TEST(appends_wait_while_many_wait_for_room),
+		MOUNTED_TEST(appends_wait_for_who_syncs_their_file),
 		MOUNTED_TEST(what_is_parked_counts_once),
 		MOUNTED_TEST(who_waits_goes_on_when_a_younger_question_has_nothing_more),
 		MOUNTED_TEST(a_cut_is_done_when_the_kernel_goes_on),
