@@ -2,6 +2,7 @@
 #include "app/rules/hosts.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,6 +16,7 @@
 #define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-"
 #define DIGITS "0123456789"
 #define DIGITS_MAX 9u /* of a number in a list */
+#define MAPPED_BITS 96u
 #define NO_HOST "~"   /* what no name and no address has in it */
 
 struct host {
@@ -157,6 +159,15 @@ static bool list_match(const char *list, const char *name)
 
 /* Networks ------------------------------------------------------------------------------------------------------- */
 
+/* ::ffff:192.0.2.1, whose peer has an address of IPv4 here. */
+static bool is_mapped(const unsigned char *address)
+{
+	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+	static_assert(sizeof(mapped) == MAPPED_BITS / 8, "what is in front of an address of IPv4");
+	return memcmp(address, mapped, sizeof(mapped)) == 0;
+}
+
 static unsigned address_bits(int family)
 {
 	return family == AF_INET ? 32 : 128;
@@ -191,6 +202,11 @@ static bool network_read(const char *text, struct host *host)
 		host->bits = (unsigned)strtoul(slash, NULL, 10);
 	else
 		host->bits = host->family == AF_INET ? mask_bits(slash) : 129;
+	if (host->family == AF_INET6 && host->bits >= MAPPED_BITS && is_mapped(host->address)) {
+		host->family = AF_INET;
+		memmove(host->address, host->address + MAPPED_BITS / 8, sizeof(struct in_addr));
+		host->bits -= MAPPED_BITS;
+	}
 	return host->bits <= address_bits(host->family);
 }
 
@@ -260,7 +276,11 @@ static bool address_read(const char *name, char text[INET6_ADDRSTRLEN])
 	if (bytes >= INET6_ADDRSTRLEN)
 		return false;
 	(void)snprintf(text, INET6_ADDRSTRLEN, "%.*s", (int)bytes, name + brackets);
-	return inet_pton(AF_INET6, text, address) == 1 && inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
+	if (inet_pton(AF_INET6, text, address) != 1)
+		return false;
+	if (is_mapped(address))
+		return inet_ntop(AF_INET, address + MAPPED_BITS / 8, text, INET6_ADDRSTRLEN);
+	return inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 
 struct compiler {
@@ -339,27 +359,17 @@ static int element_compile(const struct compiler *compiler, const char *element)
 	return host->list ? 1 : -ENOMEM;
 }
 
-/* The end of an element of NAME: a comma or a blank that is not in brackets. */
+/* The end of an element of NAME: a comma or a blank that is not in brackets or braces. */
 static char *name_part_end(char *part)
 {
 	bool inside = false;
 
 	while (*part && (inside || !strchr(", \t", *part)))
-		inside = *part == '[' || (inside && *part != ']'), part++;
+		inside = strchr("[{", *part) || (inside && !strchr("]}", *part)), part++;
 	return part;
 }
 
-static void hosts_cut(struct k2i_hosts *hosts, size_t count)
-{
-	while (hosts->count > count) {
-		struct host *host = &hosts->hosts[--hosts->count];
-
-		free(host->list);
-		k2i_regex_free(host->regex);
-	}
-}
-
-/* NAME is a list of names, addresses and networks, or else an expression. */
+/* NAME is a list of names, addresses and networks, or else one expression. */
 static int name_compile(const struct compiler *compiler)
 {
 	char *name = strdup(compiler->node->name), *part = name, *end;
@@ -371,18 +381,18 @@ static int name_compile(const struct compiler *compiler)
 		if (*end)
 			*end++ = '\0';
 		status = element_compile(compiler, part);
+		if (status == 0 && (strchr(part, '/') || strcmp(part, compiler->node->name) != 0)) {
+			say(compiler, K2I_FINDING_ERROR,
+			    "NAME of [SLVNODE]: %s is no name, no address and no network as 192.0.2.0/24; an "
+			    "expression needs a section of its own",
+			    part);
+			status = -EINVAL;
+		}
 	}
 	free(name);
-	if (status == 1 && compiler->hosts->count > before)
-		return 0;
 	if (status < 0)
 		return status;
-	hosts_cut(compiler->hosts, before);
-	if (!strchr(compiler->node->name, '/'))
-		return expression_compile(compiler);
-	say(compiler, K2I_FINDING_ERROR, "NAME of [SLVNODE] = %s has no network in it as 192.0.2.0/24",
-	    compiler->node->name);
-	return -EINVAL;
+	return compiler->hosts->count > before ? 0 : expression_compile(compiler);
 }
 
 int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *report, void *argument,
@@ -415,7 +425,10 @@ void k2i_hosts_free(struct k2i_hosts *hosts)
 {
 	if (!hosts)
 		return;
-	hosts_cut(hosts, 0);
+	for (size_t number = 0; number < hosts->count; number++) {
+		free(hosts->hosts[number].list);
+		k2i_regex_free(hosts->hosts[number].regex);
+	}
 	free(hosts->hosts);
 	k2i_regex_scratch_free(hosts->scratch);
 	free(hosts);

@@ -61,8 +61,8 @@ static void test_names(void **state)
 	expect("[2001:db8::7]", "2001:db8::8", false);
 	expect("[2001:db8::7]", "web2.example.com", false);
 	/* As long as one can be. */
-	expect("0000:0000:0000:0000:0000:ffff:192.168.100.228", "::ffff:192.168.100.228", true);
-	expect("[0000:0000:0000:0000:0000:ffff:192.168.100.228]", "::ffff:192.168.100.228", true);
+	expect("0000:0000:0000:0000:0000:ffff:192.168.100.228", "192.168.100.228", true);
+	expect("[0000:0000:0000:0000:0000:ffff:192.168.100.228]", "192.168.100.228", true);
 	expect("[0000:0000:0000:0000:0000:ffff:192.168.100.228]", "web2.example.com", false);
 }
 
@@ -139,12 +139,17 @@ static void test_networks(void **state)
 	expect("2001:db8::/33", "2001:db8:7fff::1", true);
 	expect("2001:db8::/33", "2001:db8:8000::1", false);
 	expect("::1/128", "::1", true);
+	expect("::ffff:192.0.2.7", "192.0.2.7", true);
+	expect("[::FFFF:c000:207]", "192.0.2.7", true);
+	expect("::ffff:192.0.2.0/120", "192.0.2.7", true);
+	expect("::ffff:192.0.2.0/120", "192.0.3.7", false);
 	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "127.0.0.1", true);
 	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "10.0.0.1", true);
 	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "h5.example", true);
 	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "WEB", true);
 	expect("10.0.0.1, 127.0.0.0/8,h[1-3,5].example web", "h4.example", false);
 	expect("^h[0-9]{1,2}$", "h12", true);
+	expect("^h[a,.]+$", "ha.", true);
 }
 
 /* A network that is none; a name that no host has. */
@@ -152,14 +157,15 @@ static void test_networks_wrong(void **state)
 {
 	static const char *const wrong[] = {"10.0.0.0/33",  "::/129",    "10.0.0.0/255.0.255.0",
 					    "10.0.0/8",     "::/ffff::", "a/b",
-					    "10.0.0.0/8/8", "10.0.0.0/", "10.0.0.1,::/200"};
+					    "10.0.0.0/8/8", "10.0.0.0/", "10.0.0.1,::/200",
+					    "web*,db1",     "db1 ^web",  "web*, 10.0.0.0/8"};
 	static const char *const nobody[] = {".example", "127.0.0.", "localhost:8020"};
 	struct k2i_hosts *hosts;
 
 	(void)state;
 	for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
 		assert_int_equal(compile(wrong[at], NULL, &hosts), -EINVAL);
-		assert_non_null(strstr(errors, "has no network in it as 192.0.2.0/24"));
+		assert_non_null(strstr(errors, "is no name, no address and no network as 192.0.2.0/24"));
 	}
 	for (size_t at = 0; at < sizeof(nobody) / sizeof(nobody[0]); at++) {
 		assert_int_equal(compile(nobody[at], NULL, &hosts), 0);
