@@ -17,7 +17,7 @@
 #define DIGITS "0123456789"
 #define DIGITS_MAX 9u /* of a number in a list */
 #define MAPPED_BITS 96u
-#define NO_HOST "~"   /* what no name and no address has in it */
+#define NO_HOST "~" /* what no name and no address has in it */
 
 struct host {
 	char *list;              /* or */

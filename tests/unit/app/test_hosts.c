@@ -155,10 +155,9 @@ static void test_networks(void **state)
 /* A network that is none; a name that no host has. */
 static void test_networks_wrong(void **state)
 {
-	static const char *const wrong[] = {"10.0.0.0/33",  "::/129",    "10.0.0.0/255.0.255.0",
-					    "10.0.0/8",     "::/ffff::", "a/b",
-					    "10.0.0.0/8/8", "10.0.0.0/", "10.0.0.1,::/200",
-					    "web*,db1",     "db1 ^web",  "web*, 10.0.0.0/8"};
+	static const char *const wrong[] = {
+		"10.0.0.0/33",  "::/129",    "10.0.0.0/255.0.255.0", "10.0.0/8", "::/ffff::", "a/b",
+		"10.0.0.0/8/8", "10.0.0.0/", "10.0.0.1,::/200",      "web*,db1", "db1 ^web",  "web*, 10.0.0.0/8"};
 	static const char *const nobody[] = {".example", "127.0.0.", "localhost:8020"};
 	struct k2i_hosts *hosts;
 
