@@ -46,7 +46,7 @@ struct entry {
 	uint8_t ring[16];
 	uint64_t position, writer, time_ns;
 	uint32_t writer_pid;
-	uint8_t binary, end, known, reserved; /* known: to the ledger was the ring */
+	uint8_t binary, end, reserved[2];
 	uint32_t path_bytes, host_bytes, bytes;
 };
 
@@ -72,10 +72,8 @@ static int entry_write(struct k2i_carry *carry, const struct k2i_carried *record
 				 {(void *)(uintptr_t)data, entry->bytes}};
 	char name[NAME_BYTES];
 	ssize_t written;
-	struct k2i_ledger_ring row;
 	int descriptor, error = 0;
 
-	entry->known = k2i_ledger_find(carry->ledger, entry->ring, carry->sink->number, &row);
 	entry->names = k2i_hash(record->origin.path, name_bytes);
 	entry->checksum = entry_checksum(entry, data);
 	name_make(record, name);
@@ -271,14 +269,16 @@ void k2i_carry_free(struct k2i_carry *carry)
 	free(carry);
 }
 
-/* A ring that the ledger knew and does not know any more has ended in order; one that it never knew comes again. */
+/*
+ * A ring that the ledger does not know has ended in order, and its records are nowhere else, or its first commit is
+ * still to come: then they come again, and have their positions already.
+ */
 static bool entry_counts(const struct k2i_carry *carry, const struct entry *entry)
 {
 	struct k2i_ledger_ring row;
 
-	if (!k2i_ledger_find(carry->ledger, entry->ring, carry->sink->number, &row))
-		return entry->known;
-	return row.position > entry->position;
+	return !k2i_ledger_find(carry->ledger, entry->ring, carry->sink->number, &row) ||
+	       row.position > entry->position;
 }
 
 static bool entry_deferred(const struct k2i_carry *carry, const struct entry *entry)

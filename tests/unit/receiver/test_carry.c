@@ -170,6 +170,23 @@ static void test_a_ring_that_was_not_committed(void **state)
 	assert_int_equal(files_carried(place), 0);
 }
 
+/* A sender that ended in order had its acknowledgement, and the ledger forgot its ring, before the receiver died. */
+static void test_a_ring_that_ended(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	const struct k2i_sink *sink;
+
+	open_formatted(place, NULL);
+	deliver(place, &one, BEGIN, 1, "the last");
+	k2i_ledger_forget(place->ledger, place->ring.uuid);
+	restart(place, &one, "<%J>\n");
+	assert_int_equal(files_carried(place), 1);
+	sink = place->destination.sinks.list[0];
+	sink->ops->tick(place->destination.sinks.list[0], k2i_clock_now_ns() + 301 * K2I_SECOND_NS);
+	expect_file(place, "one", "<the last>\n");
+}
+
 /* An output that is as long as it can be: its chunks are put aside, and no beginning ends with them. */
 static void test_an_end_that_is_put_aside(void **state)
 {
@@ -324,6 +341,7 @@ int main(void)
 		PLACE_TEST(test_a_killed_receiver_goes_on),
 		PLACE_TEST(test_a_group_that_was_not_committed),
 		PLACE_TEST(test_a_ring_that_was_not_committed),
+		PLACE_TEST(test_a_ring_that_ended),
 		PLACE_TEST(test_an_end_that_is_put_aside),
 		PLACE_TEST(test_records_that_do_not_end),
 		PLACE_TEST(test_another_format),
