@@ -3,6 +3,9 @@
 # The installed files are enough for a C and a C++ program, linked to the shared and to the static library by what
 # pkg-config says.
 set -eu
+# Each installation links the programs anew, in the same folder.
+exec 9>"${B:-build}/install.lock"
+flock 9
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root prefix=/opt/k2hft"

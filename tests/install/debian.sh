@@ -3,6 +3,9 @@
 # debian/ goes with the rest: it has this version, wants what building needs, its packages share out everything that is
 # installed, and what runs is stopped before its program is removed.
 set -eu
+# Each installation links the programs anew, in the same folder.
+exec 9>"${B:-build}/install.lock"
+flock 9
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 status=0

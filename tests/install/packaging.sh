@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 # packaging/ has this version, its files are read by their tools, and the RPM's packages share out everything that is installed.
 set -eu
+# Each installation links the programs anew, in the same folder.
+exec 9>"${B:-build}/install.lock"
+flock 9
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 status=0
@@ -23,7 +26,7 @@ for file in packaging/alpine/APKBUILD packaging/arch/PKGBUILD; do
 	) || wrong "$file does not have version $version"
 done
 
-eval "${K2HFT_MAKE:-make} -s install WERROR= B=${B:-build} DESTDIR=$root/d prefix=/usr libdir=/usr/lib64 docdir=/usr/share/doc/k2hft"
+eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d prefix=/usr libdir=/usr/lib64 docdir=/usr/share/doc/k2hft"
 sed -n -e '/^%files/,/^# /p' "$spec" | sed -n -e 's|%{_bindir}|usr/bin|; s|%{_docdir}/%{name}|usr/share/doc/k2hft|
 	s|%{_datadir}|usr/share|; s|%{_mandir}|usr/share/man|; s|%{_libdir}|usr/lib64|; s|%{_includedir}|usr/include|
 	s|%{_prefix}|usr|; s|^%doc ||; /^usr/p' >"$root/globs"

@@ -3,6 +3,9 @@
 # The programs use libk2hft.so as applications do, and start from wherever they are installed; where the loader looks for
 # the library by itself they have no path to it.
 set -eu
+# Each installation links the programs anew, in the same folder.
+exec 9>"${B:-build}/install.lock"
+flock 9
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 build=${B:-build}

@@ -3,6 +3,9 @@
 # uninstall leaves nothing of what install put below DESTDIR, wherever the folders are and with blanks in its name, and
 # install puts everything where its variables say, for everybody to read, whatever the umask.
 set -eu
+# Each installation links the programs anew, in the same folder.
+exec 9>"${B:-build}/install.lock"
+flock 9
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
