@@ -2,34 +2,8 @@
 #ifndef K2I_TESTS_UNIT_UNCACHED_HELP_H
 #define K2I_TESTS_UNIT_UNCACHED_HELP_H
 
-/* In place of fuse/collect.c, for one test program: nothing goes through the page cache. */
-#include "fuse/cached/writeback_pull.h"
-
-void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-}
-
-void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-}
-
-bool k2i_pull_holds_file(const struct k2i_mount *mount, uint64_t node)
-{
-	(void)mount;
-	(void)node;
-	return false;
-}
-
-bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-	return true;
-}
+/* As unpulled_help.h, whole: nothing goes through the page cache. */
+#include "unpulled_help.h"
 
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "fuse/cached/writeback_pull.h"
 #include "fuse/tree/nodes.h"
+#include "unpulled_help.h"
 
 #define PENDING_BYTES 4096u
 #define LINE "0123456"
@@ -26,32 +26,6 @@ struct place {
 	struct k2i_mount_parts parts;
 	struct k2i_route route;
 };
-
-void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-}
-
-void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-}
-
-bool k2i_pull_holds_file(const struct k2i_mount *mount, uint64_t node)
-{
-	(void)mount;
-	(void)node;
-	return false;
-}
-
-bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-	return true;
-}
 
 /* The pages of the kernel's cache are to be taken first. */
 static k2i_pull_then *pulled;
