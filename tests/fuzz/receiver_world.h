@@ -143,6 +143,7 @@ static void world_close(struct world *world)
 	/* With faults it is as if the receiver had died: what is not in the ledger is cut off. */
 	k2i_ledger_close(world->ledger, world->faults == 0);
 	k2i_format_free(world->format);
+	(void)pthread_mutex_unlock(&world->shared.serving);
 	free(world->shared.raw);
 }
 

@@ -153,6 +153,7 @@ static void world_close(struct world *world)
 	k2i_quarantine_free(world->destination.quarantine);
 	k2i_ledger_close(world->ledger, false);
 	k2i_format_free(world->format);
+	(void)pthread_mutex_unlock(&world->shared.serving);
 	free(world->shared.raw);
 }
 
