@@ -12,6 +12,12 @@ for name in one two three four; do
 	python3 tests/tools/append_without_end.py "$sent/$name" "$work/$name" &
 	writers="$writers $!"
 done
+have_begun() {
+	for name in one two three four; do
+		[ "$(wc -c <"$work/$name")" -gt 100000 ] || return 1
+	done
+}
+until_true 60 have_begun || fail "the writers do not write"
 for round in 1 2 3; do
 	kill -STOP "$receiver_pid"
 	# shellcheck disable=SC2086

@@ -11,6 +11,13 @@ start_mount
 python3 tests/tools/append_without_end.py "$sent/f" "$work/endless" &
 writer=$!
 comes_to_wait $writer
+# Each write waits a little for its answer; this wait is the one that lasts.
+stands() {
+	size=$(wc -c <"$work/endless")
+	sleep 0.5
+	[ "$(wc -c <"$work/endless")" = "$size" ]
+}
+until_true 20 stands || fail "the writer does not come to wait"
 accepted=$(wc -c <"$work/endless")
 # A file that is opened anew, and one that the kernel knows from before, whose size it needs not ask for.
 : >"$work/again"
@@ -19,6 +26,7 @@ again=$!
 sh -c "exec echo other >>'$sent/other'" &
 other=$!
 comes_to_wait $other
+sleep 0.5
 before=$(wc -l <"$work/again")
 sleep 0.5
 [ "$(wc -l <"$work/again")" = "$before" ] || fail "who opens the log for each line does not wait"
