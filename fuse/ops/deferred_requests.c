@@ -73,12 +73,12 @@ static void requests_serve(struct k2i_mount *mount)
 	bool waits[2] = {false, false};
 
 	while (*place) {
-		const struct k2i_deferred_request *later = *place;
-		bool appends = later->request->opcode == FUSE_GETATTR;
+		const struct k2i_deferred_request *kept = *place;
+		bool appends = kept->request->opcode == FUSE_GETATTR;
 
 		waits[appends] =
 			waits[appends] ||
-			!request_serve(mount, &(struct fuse_buf){.size = later->bytes, .mem = (void *)later->request});
+			!request_serve(mount, &(struct fuse_buf){.size = kept->bytes, .mem = (void *)kept->request});
 		k2i_journal_step();
 		if (waits[appends])
 			place = &(*place)->next;
