@@ -135,16 +135,26 @@ K2HFT_API int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t pos
 #define K2HFT_MESSAGE_BYTES_MAX 4096u /* body of any frame but DATA */
 #define K2HFT_TEXT_BYTES_MAX 1023u    /* of the text of an ERROR */
 
+/* A receiver that may have more of the ring than it has acknowledged: another one has gone on behind it. */
+struct k2hft_unsettled {
+	uint8_t receiver_uuid[16];
+	uint64_t position; /* end of the last chunk that it has acknowledged */
+};
+#define K2HFT_UNSETTLED_MAX 8u
+
 struct k2hft_hello {
 	uint16_t version_min, version_max;             /* that the sender speaks; K2HFT_FRAME_VERSION */
 	uint32_t features_required, features_optional; /* bits; version 1 defines none */
 	uint8_t ring_uuid[16];
-	uint64_t epoch;                             /* how often the ring was opened */
-	uint64_t acked;                             /* end of the last chunk of this ring that was acknowledged */
-	uint32_t frame_bytes_max;                   /* wanted largest body of DATA */
-	uint8_t level;                              /* wanted; K2HFT_LEVEL_* */
-	uint8_t flags;                              /* K2HFT_HELLO_* */
-	uint8_t receiver_uuid[16];                  /* of the receiver that acknowledged last; all zero: none */
+	uint64_t epoch;            /* how often the ring was opened */
+	uint64_t acked;            /* end of the last chunk of this ring that was acknowledged */
+	uint32_t frame_bytes_max;  /* wanted largest body of DATA */
+	uint8_t level;             /* wanted; K2HFT_LEVEL_* */
+	uint8_t flags;             /* K2HFT_HELLO_* */
+	uint8_t receiver_uuid[16]; /* of the receiver that acknowledged last; all zero: none */
+	uint64_t opening;          /* random, of this opening of the ring; 0: not told */
+	uint8_t unsettled_count;
+	struct k2hft_unsettled unsettled[K2HFT_UNSETTLED_MAX];
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1]; /* the sending host */
 	char software[64];                          /* name and version of the sender, for people */
 };
@@ -153,15 +163,17 @@ struct k2hft_hello {
 #define K2HFT_HELLO_COPY 2u   /* the ring is a copy of this one: it sends no other chunks than the original has */
 
 struct k2hft_welcome {
-	uint16_t version;          /* chosen: K2HFT_FRAME_VERSION */
-	uint32_t features;         /* chosen: all that are required, and any of the optional ones */
-	uint64_t position;         /* committed for this ring */
-	uint64_t window_end;       /* position up to which the sender may send */
-	uint32_t frame_bytes_max;  /* granted: K2HFT_FRAME_BODY_BYTES_MIN to K2HFT_FRAME_BODY_BYTES_MAX */
-	uint8_t level;             /* of every ACK of this connection; K2HFT_LEVEL_* */
-	uint8_t flags;             /* K2HFT_WELCOME_* */
-	uint8_t receiver_uuid[16]; /* of this receiver, not all zero */
-	char software[64];         /* name and version of the receiver, for people */
+	uint16_t version;           /* chosen: K2HFT_FRAME_VERSION */
+	uint32_t features;          /* chosen: all that are required, and any of the optional ones */
+	uint64_t position;          /* committed for this ring */
+	uint64_t window_end;        /* position up to which the sender may send */
+	uint32_t frame_bytes_max;   /* granted: K2HFT_FRAME_BODY_BYTES_MIN to K2HFT_FRAME_BODY_BYTES_MAX */
+	uint8_t level;              /* of every ACK of this connection; K2HFT_LEVEL_* */
+	uint8_t flags;              /* K2HFT_WELCOME_* */
+	uint8_t receiver_uuid[16];  /* of this receiver, not all zero */
+	uint64_t cut_records;       /* settled: it had them beyond its position in HELLO's list, and has cut them off */
+	uint64_t retracted_records; /* settled: they stay where they are, and its list of retracted ranges names them */
+	char software[64];          /* name and version of the receiver, for people */
 };
 
 struct k2hft_stream_message {

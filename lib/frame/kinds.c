@@ -16,6 +16,21 @@ static bool level_valid(uint8_t level)
 
 /* HELLO ---------------------------------------------------------------------------------------------------------- */
 
+static bool unsettled_valid(const struct k2hft_hello *hello)
+{
+	for (uint8_t at = 0; at < hello->unsettled_count; at++) {
+		const struct k2hft_unsettled *unsettled = &hello->unsettled[at];
+
+		if (k2i_uuid_zero(unsettled->receiver_uuid) || unsettled->position % 8 != 0)
+			return false;
+		for (uint8_t before = 0; before < at; before++) {
+			if (memcmp(hello->unsettled[before].receiver_uuid, unsettled->receiver_uuid, 16) == 0)
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool hello_valid(const void *message)
 {
 	const struct k2hft_hello *hello = message;
@@ -23,8 +38,8 @@ static bool hello_valid(const void *message)
 	return hello->version_min >= 1 && hello->version_max >= hello->version_min && level_valid(hello->level) &&
 	       !(hello->flags & ~(K2HFT_HELLO_BEGINS | K2HFT_HELLO_COPY)) && !k2i_uuid_zero(hello->ring_uuid) &&
 	       hello->acked % 8 == 0 && hello->frame_bytes_max >= 1 &&
-	       hello->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_text_plain(hello->host) &&
-	       k2i_text_plain(hello->software);
+	       hello->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && unsettled_valid(hello) &&
+	       k2i_text_plain(hello->host) && k2i_text_plain(hello->software);
 }
 
 static const struct k2i_message hello_kind = {
@@ -45,6 +60,8 @@ static const struct k2i_message hello_kind = {
 			K2I_NUMBER(k2hft_hello, acked),
 			K2I_NUMBER(k2hft_hello, frame_bytes_max),
 			K2I_ZEROS(4),
+			K2I_NUMBER(k2hft_hello, opening),
+			K2I_UNSETTLED(k2hft_hello, unsettled, unsettled_count),
 			K2I_STRING(k2hft_hello, host),
 			K2I_STRING(k2hft_hello, software),
 		},
@@ -78,6 +95,8 @@ static const struct k2i_message welcome_kind = {
 			K2I_NUMBER(k2hft_welcome, window_end),
 			K2I_NUMBER(k2hft_welcome, frame_bytes_max),
 			K2I_ZEROS(4),
+			K2I_NUMBER(k2hft_welcome, cut_records),
+			K2I_NUMBER(k2hft_welcome, retracted_records),
 			K2I_STRING(k2hft_welcome, software),
 		},
 };

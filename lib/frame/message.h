@@ -10,13 +10,15 @@
 enum k2i_field_kind {
 	K2I_FIELD_NUMBER, /* of 1, 2, 4 or 8 bytes; little-endian on the wire */
 	K2I_FIELD_BYTES,
-	K2I_FIELD_STRING, /* an array with a terminator; on the wire a u16 says how many bytes come, without it */
-	K2I_FIELD_ZEROS,  /* reserved; not in the structure */
+	K2I_FIELD_STRING,    /* an array with a terminator; on the wire a u16 says how many bytes come, without it */
+	K2I_FIELD_ZEROS,     /* reserved; not in the structure */
+	K2I_FIELD_UNSETTLED, /* an array of K2HFT_UNSETTLED_MAX; on the wire a u8 says how many come */
 };
 
 struct k2i_field {
 	enum k2i_field_kind kind;
 	size_t at, bytes; /* in the structure */
+	size_t count_at;  /* UNSETTLED: of the u8 there that says how many it has */
 };
 #define K2I_FIELD(kind, message, field)                                                                                \
 	{                                                                                                              \
@@ -25,11 +27,16 @@ struct k2i_field {
 #define K2I_NUMBER(message, field) K2I_FIELD(NUMBER, message, field)
 #define K2I_BYTES(message, field) K2I_FIELD(BYTES, message, field)
 #define K2I_STRING(message, field) K2I_FIELD(STRING, message, field)
+#define K2I_UNSETTLED(message, field, count_field)                                                                     \
+	{                                                                                                              \
+		K2I_FIELD_UNSETTLED, offsetof(struct message, field), sizeof(((struct message *)0)->field),            \
+			offsetof(struct message, count_field)                                                          \
+	}
 #define K2I_ZEROS(count)                                                                                               \
 	{                                                                                                              \
 		K2I_FIELD_ZEROS, 0, count                                                                              \
 	}
-#define K2I_FIELDS_MAX 15u
+#define K2I_FIELDS_MAX 17u
 
 struct k2i_message {
 	/* Checks the fields, once they are there and strings are terminated. NULL: anything. */

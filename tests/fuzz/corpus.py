@@ -30,14 +30,16 @@ def text(string):
     return struct.pack("<H", len(data)) + data
 
 
-def hello(epoch=1, acked=0, level=2, ring=RING, receiver=bytes(16)):
+def hello(epoch=1, acked=0, level=2, ring=RING, receiver=bytes(16), opening=0, unsettled=()):
     return frame(HELLO, struct.pack("<HHIIB3x", 1, 1, 0, 0, level) + ring + receiver +
-                 struct.pack("<QQI4x", epoch, acked, 4 << 20) + text("sender") + text("k2hft 0.1.0"))
+                 struct.pack("<QQI4xQB", epoch, acked, 4 << 20, opening, len(unsettled)) +
+                 b"".join(uuid + struct.pack("<Q", position) for uuid, position in unsettled) + text("sender") +
+                 text("k2hft 0.1.0"))
 
 
-def welcome(position=0, window=1 << 20, flags=0, version=1):
+def welcome(position=0, window=1 << 20, flags=0, version=1, cut=0, retracted=0):
     return frame(WELCOME, struct.pack("<HBBI", version, 2, flags, 0) + RECEIVER +
-                 struct.pack("<QQI4x", position, window, 4 << 20) + text("k2hftfusesvr 0.1.0"))
+                 struct.pack("<QQI4xQQ", position, window, 4 << 20, cut, retracted) + text("k2hftfusesvr 0.1.0"))
 
 
 def stream(number, path, mode=0, host=""):
@@ -146,6 +148,8 @@ def sessions():
     put("session", "refused", bytes([0, 0]) + begin + data(4096, chunk(b"hole\n")) + hello(1) + stream(1, "../x") +
         hello(1) + stream(1, ".k2hft/x") + stream(2, "a/b.log/c") + stream(3, "l\nf") +
         data(0, chunk(b"x\n"), chunk(b"y\n", 2), chunk(b"z\n", 3)) + error(1, "why\n"))
+    put("session", "openings", bytes([16, 0]) + hello(5, opening=1) + stream(1, "a") + data(0, chunk(b"x\n")) +
+        hello(5, opening=2) + hello(5, opening=1))
     put("session", "fenced", bytes([16, 3]) + hello(5) + stream(1, "a") + data(0, chunk(b"x\n")) + hello(4) + hello(6))
 
 
@@ -167,6 +171,7 @@ def clients():
     put("client", "window", bytes(2) + welcome(0, 48) + ack(48, 96) + ack(96, 1 << 20))
     put("client", "resume", bytes(2) + welcome(48, 1 << 20, 1) + token(BYE) + welcome(0, 1 << 20) +
         welcome(8, 1 << 20) + ack(8, 1 << 20) + welcome(1 << 40, 1 << 41))
+    put("client", "settled", bytes(2) + welcome(0, 1 << 20, cut=3, retracted=4) + ack(48, 1 << 20) + token(BYE))
     put("client", "errors", bytes(2) + error(4, "fenced") + error(99, "") + welcome(0, 1 << 20, 0, 2) + hello() +
         welcome() + welcome() + token(PONG, 1) + welcome() + ack(4096, 8192) + b"HTTP/1.1 200 OK\r\n\r\n")
     for name, control in (("compress", 4), ("claim", 8), ("expire", 16), ("small", 32), ("damage", 64), ("slow", 128)):

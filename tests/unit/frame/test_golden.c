@@ -31,8 +31,24 @@ static const struct k2hft_hello sample_hello = {.version_min = 1,
 						.acked = 0x1122334455667788u,
 						.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
 						.level = K2HFT_LEVEL_WRITTEN,
+						.opening = 0x8877665544332211u,
 						.host = "sender.example",
 						.software = "k2hft 0.1.0"};
+static const struct k2hft_hello sample_hello_unsettled = {
+	.version_min = 1,
+	.version_max = 1,
+	.ring_uuid = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+	.epoch = 4,
+	.acked = 65536,
+	.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
+	.level = K2HFT_LEVEL_WRITTEN,
+	.opening = 7,
+	.unsettled_count = 2,
+	.unsettled = {{{0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff},
+		       4096},
+		      {{1}, 0x1122334455667788u}},
+	.host = "sender.example",
+	.software = "k2hft 0.1.0"};
 static const struct k2hft_welcome sample_welcome = {.version = 1,
 						    .position = 4096,
 						    .window_end = 4096 + 67108864,
@@ -41,6 +57,8 @@ static const struct k2hft_welcome sample_welcome = {.version = 1,
 						    .flags = K2HFT_WELCOME_KNOWN,
 						    .receiver_uuid = {0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7,
 								      0xf8, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff},
+						    .cut_records = 5,
+						    .retracted_records = 0x0102030405060708u,
 						    .software = "k2hft 0.1.0"};
 static const struct k2hft_stream_message sample_stream = {
 	.stream_id = 7, .mode = K2HFT_STREAM_BINARY, .path = "app/access.log", .host = "other.example"};
@@ -90,6 +108,11 @@ static int make_hello_copy(uint8_t *bytes)
 
 	hello.flags = K2HFT_HELLO_BEGINS | K2HFT_HELLO_COPY;
 	return k2hft_hello_encode(&hello, bytes, ROOM);
+}
+
+static int make_hello_unsettled(uint8_t *bytes)
+{
+	return k2hft_hello_encode(&sample_hello_unsettled, bytes, ROOM);
 }
 
 static int make_welcome(uint8_t *bytes)
@@ -183,9 +206,19 @@ static const struct golden {
 	const char *name;
 	int (*make)(uint8_t *bytes);
 } goldens[] = {
-	{"hello", make_hello}, {"welcome", make_welcome}, {"stream", make_stream},     {"data", make_data},
-	{"ack", make_ack},     {"ping", make_ping},       {"pong", make_pong},         {"discard", make_discard},
-	{"bye", make_bye},     {"error", make_error},     {"data-lz4", make_data_lz4}, {"hello-copy", make_hello_copy},
+	{"hello", make_hello},
+	{"welcome", make_welcome},
+	{"stream", make_stream},
+	{"data", make_data},
+	{"ack", make_ack},
+	{"ping", make_ping},
+	{"pong", make_pong},
+	{"discard", make_discard},
+	{"bye", make_bye},
+	{"error", make_error},
+	{"data-lz4", make_data_lz4},
+	{"hello-copy", make_hello_copy},
+	{"hello-unsettled", make_hello_unsettled},
 };
 #define GOLDEN_COUNT (sizeof(goldens) / sizeof(goldens[0]))
 
@@ -267,6 +300,7 @@ static void decodes_messages(void **state)
 
 	(void)state;
 	DECODES("hello", K2HFT_FRAME_HELLO, k2hft_hello_decode, sample_hello);
+	DECODES("hello-unsettled", K2HFT_FRAME_HELLO, k2hft_hello_decode, sample_hello_unsettled);
 	DECODES("welcome", K2HFT_FRAME_WELCOME, k2hft_welcome_decode, sample_welcome);
 	DECODES("stream", K2HFT_FRAME_STREAM, k2hft_stream_decode, sample_stream);
 	DECODES("ack", K2HFT_FRAME_ACK, k2hft_ack_decode, sample_ack);

@@ -112,6 +112,35 @@ static void hello_is_checked(void **state)
 	assert_true(hello_encode(hello) > 0);
 }
 
+static void unsettled_are_checked(void **state)
+{
+	struct k2hft_hello hello = hello_sample(), back;
+	int bytes = 0;
+
+	(void)state;
+	for (uint8_t count = 0; count < K2HFT_UNSETTLED_MAX; count++) {
+		hello.unsettled[count] = (struct k2hft_unsettled){{(uint8_t)(count + 1)}, 8u * count};
+		hello.unsettled_count = (uint8_t)(count + 1);
+		bytes = hello_encode(hello);
+		assert_true(bytes > 0);
+	}
+	assert_int_equal(k2hft_hello_decode(BODY, (size_t)bytes - K2HFT_FRAME_HEADER_BYTES, &back), 0);
+	assert_int_equal(back.unsettled_count, K2HFT_UNSETTLED_MAX);
+	assert_memory_equal(back.unsettled, hello.unsettled, sizeof(back.unsettled));
+	assert_string_equal(back.software, "s");
+	BODY[80]++;
+	assert_int_equal(k2hft_hello_decode(BODY, ROOM - K2HFT_FRAME_HEADER_BYTES, &back), -EBADMSG);
+	hello.unsettled_count++;
+	assert_int_equal(hello_encode(hello), -EINVAL);
+	hello.unsettled_count--;
+	hello.unsettled[7].position = 4;
+	assert_int_equal(hello_encode(hello), -EINVAL);
+	hello.unsettled[7] = (struct k2hft_unsettled){.position = 8};
+	assert_int_equal(hello_encode(hello), -EINVAL);
+	hello.unsettled[7].receiver_uuid[0] = 1; /* twice */
+	assert_int_equal(hello_encode(hello), -EINVAL);
+}
+
 static int welcome_encode(struct k2hft_welcome welcome)
 {
 	return k2hft_welcome_encode(&welcome, frame_bytes, ROOM);
@@ -348,18 +377,18 @@ static void every_field_is_checked(void **state)
 	static const struct {
 		uint8_t type, at, value;
 	} bytes_bad[] = {
-		{K2HFT_FRAME_HELLO, 0, 0},     {K2HFT_FRAME_HELLO, 2, 0},      {K2HFT_FRAME_HELLO, 12, 0},
-		{K2HFT_FRAME_HELLO, 12, 4},    {K2HFT_FRAME_HELLO, 13, 4},     {K2HFT_FRAME_HELLO, 31, 0},
-		{K2HFT_FRAME_HELLO, 56, 65},   {K2HFT_FRAME_HELLO, 66, 0},     {K2HFT_FRAME_HELLO, 67, 1},
-		{K2HFT_FRAME_HELLO, 74, '\n'}, {K2HFT_FRAME_HELLO, 77, '\n'},  {K2HFT_FRAME_WELCOME, 0, 0},
-		{K2HFT_FRAME_WELCOME, 2, 0},   {K2HFT_FRAME_WELCOME, 3, 4},    {K2HFT_FRAME_WELCOME, 8, 0},
-		{K2HFT_FRAME_WELCOME, 24, 65}, {K2HFT_FRAME_WELCOME, 34, 0},   {K2HFT_FRAME_WELCOME, 42, 31},
-		{K2HFT_FRAME_WELCOME, 43, 1},  {K2HFT_FRAME_WELCOME, 50, 127}, {K2HFT_FRAME_STREAM, 4, 2},
-		{K2HFT_FRAME_STREAM, 10, '/'}, {K2HFT_FRAME_STREAM, 15, 31},   {K2HFT_FRAME_ACK, 0, 65},
-		{K2HFT_FRAME_ACK, 8, 56},      {K2HFT_FRAME_ACK, 16, 0},       {K2HFT_FRAME_ACK, 16, 4},
-		{K2HFT_FRAME_ACK, 17, 4},      {K2HFT_FRAME_DISCARD, 0, 65},   {K2HFT_FRAME_DISCARD, 8, 129},
-		{K2HFT_FRAME_DISCARD, 8, 64},  {K2HFT_FRAME_DISCARD, 24, 0},   {K2HFT_FRAME_DISCARD, 24, 4},
-		{K2HFT_FRAME_ERROR, 0, 0},
+		{K2HFT_FRAME_HELLO, 0, 0},     {K2HFT_FRAME_HELLO, 2, 0},     {K2HFT_FRAME_HELLO, 12, 0},
+		{K2HFT_FRAME_HELLO, 12, 4},    {K2HFT_FRAME_HELLO, 13, 4},    {K2HFT_FRAME_HELLO, 31, 0},
+		{K2HFT_FRAME_HELLO, 56, 65},   {K2HFT_FRAME_HELLO, 66, 0},    {K2HFT_FRAME_HELLO, 67, 1},
+		{K2HFT_FRAME_HELLO, 80, 9},    {K2HFT_FRAME_HELLO, 83, '\n'}, {K2HFT_FRAME_HELLO, 86, '\n'},
+		{K2HFT_FRAME_WELCOME, 0, 0},   {K2HFT_FRAME_WELCOME, 2, 0},   {K2HFT_FRAME_WELCOME, 3, 4},
+		{K2HFT_FRAME_WELCOME, 8, 0},   {K2HFT_FRAME_WELCOME, 24, 65}, {K2HFT_FRAME_WELCOME, 34, 0},
+		{K2HFT_FRAME_WELCOME, 42, 31}, {K2HFT_FRAME_WELCOME, 43, 1},  {K2HFT_FRAME_WELCOME, 66, 127},
+		{K2HFT_FRAME_STREAM, 4, 2},    {K2HFT_FRAME_STREAM, 10, '/'}, {K2HFT_FRAME_STREAM, 15, 31},
+		{K2HFT_FRAME_ACK, 0, 65},      {K2HFT_FRAME_ACK, 8, 56},      {K2HFT_FRAME_ACK, 16, 0},
+		{K2HFT_FRAME_ACK, 16, 4},      {K2HFT_FRAME_ACK, 17, 4},      {K2HFT_FRAME_DISCARD, 0, 65},
+		{K2HFT_FRAME_DISCARD, 8, 129}, {K2HFT_FRAME_DISCARD, 8, 64},  {K2HFT_FRAME_DISCARD, 24, 0},
+		{K2HFT_FRAME_DISCARD, 24, 4},  {K2HFT_FRAME_ERROR, 0, 0},
 	};
 
 	(void)state;
@@ -375,7 +404,7 @@ static void every_field_is_checked(void **state)
 
 static void no_text_is_longer_than_its_field(void **state)
 {
-	const size_t host_at = 72, most = K2HFT_STREAM_HOST_BYTES_MAX;
+	const size_t host_at = 81, most = K2HFT_STREAM_HOST_BYTES_MAX;
 	struct k2hft_hello back;
 
 	(void)state;
@@ -417,6 +446,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_is_checked),
+		cmocka_unit_test(unsettled_are_checked),
 		cmocka_unit_test(welcome_is_checked),
 		cmocka_unit_test(stream_is_checked),
 		cmocka_unit_test(numbers_are_checked),

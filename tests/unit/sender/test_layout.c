@@ -35,8 +35,8 @@ static void without_a_size_they_never_change(void **state)
 	WHOLE(k2hft_span, 40);
 	WHOLE(k2hft_chunk_view, 56);
 	WHOLE(k2hft_frame, 32);
-	WHOLE(k2hft_hello, 392);
-	WHOLE(k2hft_welcome, 112);
+	WHOLE(k2hft_hello, 600);
+	WHOLE(k2hft_welcome, 128);
 	WHOLE(k2hft_stream_message, 1288);
 	WHOLE(k2hft_ack, 24);
 	WHOLE(k2hft_discard, 32);
