@@ -40,6 +40,12 @@ enum k2hft_client_state {
  */
 typedef void k2hft_client_progress(void *argument, uint64_t acked);
 
+/* A receiver: its name or address, its port, and TLS to it (NULL: none), as in struct k2hft_client_options. */
+struct k2hft_target {
+	const char *host, *port;
+	const struct k2hft_tls_options *tls;
+};
+
 struct k2hft_client_options {
 	size_t size;      /* sizeof(struct k2hft_client_options) */
 	const char *host; /* name or address of the receiver; must be set */
@@ -56,10 +62,20 @@ struct k2hft_client_options {
 	k2hft_client_progress *progress;     /* NULL: none */
 	void *progress_argument;             /* its first argument */
 	const struct k2hft_tls_options *tls; /* NULL: no encryption */
+	/*
+	 * Receivers that may take over, in this order, when the one above, which is the home, has not answered for
+	 * failover_ms. NULL: none, and the client never leaves its home.
+	 */
+	const struct k2hft_target *others;
+	uint32_t others_count;
+	uint32_t failover_ms; /* 0: K2HFT_FAILOVER_MS_DEFAULT; at least K2HFT_FAILOVER_MS_MIN */
 };
+#define K2HFT_FAILOVER_MS_DEFAULT 10000u
+#define K2HFT_FAILOVER_MS_MIN 100u
 #define K2HFT_CLIENT_OPTIONS_INIT                                                                                      \
 	{                                                                                                              \
-		sizeof(struct k2hft_client_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL           \
+		sizeof(struct k2hft_client_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, \
+			0                                                                                              \
 	}
 /* No other client will have the ring after this one: k2hft_client_close tells the receiver, which then forgets it. */
 #define K2HFT_CLIENT_RING_ENDS 1u
@@ -77,11 +93,17 @@ struct k2hft_client_stats {
 	 * When the certificate of the next connection expires, in seconds since 1970; 0: none. Read again every minute.
 	 */
 	uint64_t certificate_expires_s;
-	char last_error[256]; /* why there is no connection; "" if there is one */
+	uint64_t moves;             /* to another receiver than the one that acknowledged last */
+	uint64_t settled_records;   /* that receivers took back, since another one has got them */
+	uint64_t retracted_records; /* that they could not take back, and have named */
+	uint32_t unsettled;         /* receivers that still can have such records */
+	uint32_t target;            /* 0: the home; n: others[n - 1] */
+	char last_error[256];       /* why there is no connection; "" if there is one */
 };
 #define K2HFT_CLIENT_STATS_INIT                                                                                        \
 	{                                                                                                              \
-		sizeof(struct k2hft_client_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""               \
+		sizeof(struct k2hft_client_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+			""                                                                                             \
 	}
 
 /*

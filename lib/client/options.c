@@ -19,14 +19,8 @@ static bool is_port(const char *port)
 	return *port && (*end || (number > 0 && number <= UINT16_MAX));
 }
 
-static int texts_check(const struct k2hft_client_options *options)
+static int name_check(const struct k2hft_client_options *options)
 {
-	if (!options->host || !*options->host)
-		return k2i_option_refuse("host is missing");
-	if (!options->port)
-		return k2i_option_refuse("port is missing");
-	if (!is_port(options->port))
-		return k2i_option_refuse("port = \"%s\" is no port", options->port);
 	if (options->host_name &&
 	    (strlen(options->host_name) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_text_plain(options->host_name)))
 		return k2i_option_refuse("host_name = \"%s\" has more than %u bytes, or a control character",
@@ -53,10 +47,41 @@ static int tls_check(const struct k2hft_tls_options *options)
 	return 0;
 }
 
+static int target_check(const char *host, const char *port, const struct k2hft_tls_options *tls)
+{
+	if (!host || !*host)
+		return k2i_option_refuse("host is missing");
+	if (!port)
+		return k2i_option_refuse("port is missing");
+	if (!is_port(port))
+		return k2i_option_refuse("port = \"%s\" is no port", port);
+	return tls_check(tls);
+}
+
+static int others_check(struct k2hft_client_options *options)
+{
+	int error = 0;
+
+	if (options->others_count && !options->others)
+		return k2i_option_refuse("others are missing");
+	for (uint32_t at = 0; error == 0 && at < options->others_count; at++)
+		error = target_check(options->others[at].host, options->others[at].port, options->others[at].tls);
+	if (options->failover_ms == 0)
+		options->failover_ms = K2HFT_FAILOVER_MS_DEFAULT;
+	if (error == 0 && options->failover_ms < K2HFT_FAILOVER_MS_MIN)
+		return k2i_option_refuse("failover_ms = %" PRIu32 " is less than %u", options->failover_ms,
+					 K2HFT_FAILOVER_MS_MIN);
+	return error;
+}
+
 int k2i_client_options_check(struct k2hft_client_options *options)
 {
-	int error = texts_check(options);
+	int error = target_check(options->host, options->port, options->tls);
 
+	if (error == 0)
+		error = name_check(options);
+	if (error == 0)
+		error = others_check(options);
 	if (error)
 		return error;
 	if (options->level > K2HFT_LEVEL_SYNCED)
@@ -74,5 +99,5 @@ int k2i_client_options_check(struct k2hft_client_options *options)
 		options->level = K2HFT_LEVEL_WRITTEN;
 	if (options->frame_bytes_max == 0)
 		options->frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT;
-	return tls_check(options->tls);
+	return 0;
 }

@@ -23,7 +23,7 @@
 		    sizeof(uint64_t)))
 #define K2I_RING_COUNT_CLIENT K2I_RING_COUNT_AT(connects)
 #define K2I_RING_COUNT_CLIENT_COUNT (K2I_RING_COUNT_AT(compressed_frames) + 1 - K2I_RING_COUNT_CLIENT)
-#define K2I_RING_COUNT_COUNT (K2I_RING_COUNT_AT(pieces) + 1)
+#define K2I_RING_COUNT_COUNT (K2I_RING_COUNT_AT(retracted_records) + 1)
 
 /* Adds to the count that is called `name`. Any thread of any process. */
 #define k2i_ring_count(ring, name, more) k2i_ring_count_at(ring, K2I_RING_COUNT_AT(name), more)

@@ -11,7 +11,8 @@ static uint64_t word(_Atomic uint64_t *from)
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static_assert(offsetof(struct k2hft_ring_stats, pieces) + sizeof(uint64_t) == sizeof(struct k2hft_ring_stats),
+static_assert(offsetof(struct k2hft_ring_stats, retracted_records) + sizeof(uint64_t) ==
+		      sizeof(struct k2hft_ring_stats),
 	      "the counts are the last fields");
 
 static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *stats)

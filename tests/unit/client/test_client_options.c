@@ -54,6 +54,29 @@ static void options_are_checked(void **state)
 	assert_null(f->client);
 }
 
+static void targets_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .version_min = 9};
+	struct k2hft_target targets[2] = {{"127.0.0.1", "1", NULL}, {"127.0.0.1", "2", NULL}};
+
+	f->options.others_count = 2;
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), -EINVAL);
+	f->options.others = targets;
+	targets[1].host = "";
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), -EINVAL);
+	targets[1] = (struct k2hft_target){"127.0.0.1", "65536", NULL};
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), -EINVAL);
+	targets[1] = (struct k2hft_target){"127.0.0.1", "2", &tls};
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), -EINVAL);
+	targets[1].tls = NULL;
+	f->options.failover_ms = K2HFT_FAILOVER_MS_MIN - 1;
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), -EINVAL);
+	assert_non_null(strstr(f->log, "failover_ms = 99 is less than 100"));
+	f->options.failover_ms = K2HFT_FAILOVER_MS_MIN;
+	client_open(f);
+}
+
 /* Each at its limit. */
 static void the_largest_options_are_good(void **state)
 {
@@ -110,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(options_are_checked),
+		CASE(targets_are_checked),
 		CASE(the_largest_options_are_good),
 		CASE(tls_options_are_checked),
 	};

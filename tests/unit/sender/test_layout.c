@@ -41,6 +41,7 @@ static void without_a_size_they_never_change(void **state)
 	WHOLE(k2hft_ack, 24);
 	WHOLE(k2hft_discard, 32);
 	WHOLE(k2hft_ping, 8);
+	WHOLE(k2hft_target, 24);
 	WHOLE(k2hft_error_message, 1026);
 }
 
@@ -53,11 +54,11 @@ static void with_a_size_they_grow_behind_the_last_field(void **state)
 	if (!words_have_64_bits())
 		skip();
 	LAST(k2hft_ring_options, reserved, 28);
-	LAST(k2hft_ring_stats, pieces, 264);
+	LAST(k2hft_ring_stats, retracted_records, 288);
 	LAST(k2hft_tls_options, reserved, 44);
-	LAST(k2hft_client_options, tls, 80);
+	LAST(k2hft_client_options, failover_ms, 100);
 	LAST(k2hft_lease, reserved, 20);
-	LAST(k2hft_client_stats, last_error, 136);
+	LAST(k2hft_client_stats, last_error, 168);
 	LAST(k2hft_sender_options, tls, 80);
 	LAST(k2hft_sender_stats, pieces, 48);
 }
