@@ -342,6 +342,24 @@ K2HFT_API void k2hft_ring_awake(struct k2hft_ring *ring);
  */
 K2HFT_API int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stats, int *served);
 
+/* The records of one stream that are in a ring and not acknowledged. */
+struct k2hft_backlog {
+	const char *path, *host; /* of the stream, see struct k2hft_stream */
+	uint64_t records, bytes; /* payload */
+	uint64_t oldest_ns;      /* the time of its first chunk, in nanoseconds since 1970 */
+};
+
+/*
+ * Calls `each` for every stream that has records in a ring which are committed and not acknowledged; the strings are
+ * valid until it returns. The ring's file, or a link to it, is read as k2hft_ring_observe does. Chunks that the ring's
+ * consumer releases meanwhile can be missing, with those behind them. Reads the headers of all chunks that wait. Any
+ * thread.
+ *
+ * -EINVAL an argument is NULL; others as k2hft_ring_observe. Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_backlog(const char *path, void (*each)(void *argument, const struct k2hft_backlog *backlog),
+				 void *argument);
+
 /*
  * Returns a new descriptor of the ring's memory or file, which keeps the ring for its next consumer: as long as it, or
  * a copy that a child inherited, is open, attached processes wait for one, though the file may have no name. The next

@@ -35,6 +35,12 @@ uint64_t k2i_ring_place(int descriptor);
 bool k2i_ring_elsewhere(int descriptor, const struct k2i_ring_header *header);
 /* name.c: for a new consumer of such a ring, before it mends it: the name of what comes. 0 or -EIO */
 int k2i_ring_settle(struct k2hft_ring *ring);
+/*
+ * observe.c: a copy of all that stands before a ring's data, of a ring that somebody else uses: for reading, and
+ * without data. `seen` must be closed also after an error.
+ */
+int k2i_observed_open(const char *path, struct k2hft_ring *seen);
+void k2i_observed_close(struct k2hft_ring *seen);
 /* alive.c: whether the file's consumer is there, judged by what its header says. */
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);
 

@@ -24,40 +24,45 @@ static int front_read(int descriptor, uint8_t *front)
 	return 0;
 }
 
-static int observe(int descriptor, struct k2hft_ring_stats *stats, int *served)
+int k2i_observed_open(const char *path, struct k2hft_ring *seen)
 {
 	struct k2i_ring_header header;
-	struct k2hft_ring seen = {.descriptor = descriptor};
 	uint8_t *front;
-	int error = k2i_ring_identify(descriptor, &header, NULL);
+	int error;
 
+	*seen = (struct k2hft_ring){.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+	error = seen->descriptor < 0 ? -errno : k2i_ring_identify(seen->descriptor, &header, NULL);
 	if (error)
 		return error;
 	front = aligned_alloc(K2I_PAGE_BYTES_MAX, K2I_DATA_AT);
 	if (!front)
 		return -ENOMEM;
-	error = front_read(descriptor, front);
-	if (!error) {
-		seen.header = (struct k2i_ring_header *)(void *)front;
-		seen.slots = (struct k2i_slot *)(void *)(front + K2I_SLOTS_AT);
-		seen.streams = (struct k2i_stream *)(void *)(front + K2I_STREAMS_AT);
-		seen.capacity = header.capacity;
-		error = k2hft_ring_stats(&seen, stats);
-		if (served)
-			*served = k2i_consumer_alive(descriptor, &header);
-	}
-	free(front);
-	return error;
+	seen->header = (struct k2i_ring_header *)(void *)front;
+	seen->slots = (struct k2i_slot *)(void *)(front + K2I_SLOTS_AT);
+	seen->streams = (struct k2i_stream *)(void *)(front + K2I_STREAMS_AT);
+	seen->capacity = header.capacity;
+	seen->seed = header.seed;
+	return front_read(seen->descriptor, front);
+}
+
+void k2i_observed_close(struct k2hft_ring *seen)
+{
+	free(seen->header);
+	if (seen->descriptor >= 0)
+		(void)close(seen->descriptor);
 }
 
 int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stats, int *served)
 {
 	K2I_ERRNO_KEPT;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	int error = descriptor < 0 ? -errno : observe(descriptor, stats, served);
+	struct k2hft_ring seen;
+	int error = k2i_observed_open(path, &seen);
 
-	if (descriptor >= 0)
-		(void)close(descriptor);
+	if (!error)
+		error = k2hft_ring_stats(&seen, stats);
+	if (!error && served)
+		*served = k2i_consumer_alive(seen.descriptor, seen.header);
+	k2i_observed_close(&seen);
 	return error;
 }
 
