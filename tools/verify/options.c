@@ -28,6 +28,8 @@ _Static_assert(VERIFY_COMPACT_BYTES_MIN == 10 && VERIFY_RECORD_BYTES_MAX == 64u 
 
 enum { MAKE = 1, READ = 2 };
 
+static const char *const order_names[] = {"all", "file", "none", NULL};
+
 /* PRODUCER=COUNT */
 static int expectation_take(void *of, const char *text)
 {
@@ -68,6 +70,7 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("limit", 0, NUMBER, READ, AT(limit), OPTION_RANGE(0, UINT32_MAX)),
 	COMMAND_OPTION("make", 0, FLAG, MAKE | READ, AT(make)),
 	COMMAND_OPTION("only", 0, FLAG, READ, AT(only)),
+	COMMAND_OPTION("order", 0, WORD, READ, AT(order), OPTION_WORDS(order_names, "all, file or none is needed")),
 	COMMAND_OPTION("prefix", 0, FLAG, READ, AT(prefix)),
 	COMMAND_OPTION("producer", 0, NUMBER, MAKE, AT(producer), OPTION_RANGE(1, VERIFY_PRODUCER_MAX)),
 	COMMAND_OPTION("producers", 0, NUMBER, MAKE | READ, AT(producers), OPTION_RANGE(1, VERIFY_PRODUCER_MAX)),

@@ -156,6 +156,14 @@ static enum verify_kind odd_count(struct verify_sequence *sequence, int arrival)
 	}
 }
 
+/* Whether a record that fills a gap is in its order nevertheless. */
+static bool is_in_order(const struct verify_options *options, const struct verify_sequence *sequence, const char *file,
+			uint64_t counter)
+{
+	return options->order == VERIFY_ORDER_NONE ||
+	       (options->order == VERIFY_ORDER_FILE && (sequence->file != file || counter > sequence->highest_in_file));
+}
+
 static int record_take(struct verify_tally *tally, const struct verify_record *record, const struct verify_line *line)
 {
 	struct verify_sequence *sequence = sequence_of(tally, record->run, record->producer);
@@ -169,6 +177,11 @@ static int record_take(struct verify_tally *tally, const struct verify_record *r
 			  : verify_gaps_take(&sequence->gaps, record->counter);
 	if (arrival < 0)
 		return arrival;
+	if (arrival == VERIFY_LATE && is_in_order(tally->options, sequence, line->file, record->counter))
+		arrival = VERIFY_IN_ORDER;
+	if (sequence->file != line->file || record->counter > sequence->highest_in_file)
+		sequence->highest_in_file = record->counter;
+	sequence->file = line->file;
 	sequence->records++;
 	sequence->bytes += line->count + 1;
 	if (sequence->records == 1 || record->counter < sequence->lowest)

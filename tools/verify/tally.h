@@ -41,11 +41,13 @@ struct verify_sequence {
 	struct verify_gaps gaps;
 	uint64_t records, bytes, repeated, late, extra;
 	uint64_t lowest, highest; /* counters that came */
-	bool expects;             /* `last` */
-	uint64_t last;            /* counter that is expected */
-	size_t finding;           /* that the next record may prolong */
-	uint64_t missing;         /* after verify_tally_end */
-	uint64_t missing_tail;    /* of these, behind the highest that came */
+	const char *file;         /* of the last record, and the highest counter in it */
+	uint64_t highest_in_file;
+	bool expects;          /* `last` */
+	uint64_t last;         /* counter that is expected */
+	size_t finding;        /* that the next record may prolong */
+	uint64_t missing;      /* after verify_tally_end */
+	uint64_t missing_tail; /* of these, behind the highest that came */
 };
 
 struct verify_tally {

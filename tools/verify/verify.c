@@ -22,6 +22,7 @@ static const char help[] =
 	"      --only                a line that is not a record is an error\n"
 	"      --prefix              a line may have other text before its record\n"
 	"      --inside              also behind it, as a FORMAT of the receiver adds\n"
+	"      --order WHERE         in all files as one, in each file, or none: where order is looked at (all)\n"
 	"      --limit N             lists this many findings and missing ranges (20)\n\n"
 	"      --make                makes records:\n"
 	"  -n, --count COUNT         this many of each producer (100000)\n"

@@ -23,6 +23,7 @@ struct verify_options {
 	uint64_t expected_count;
 	uint64_t expected_all; /* VERIFY_ANY_NUMBER: not said */
 	bool allow_missing_tail, only, prefix, inside;
+	uint64_t order;       /* VERIFY_ORDER_* */
 	const char *run_text; /* NULL: any run */
 	uint32_t run;
 	uint64_t limit;
@@ -42,6 +43,8 @@ struct verify_options {
 	uint64_t timeout_s;
 };
 #define VERIFY_ANY_NUMBER UINT64_MAX
+/* Where records come in order: in all files as one, in each file, nowhere. */
+enum { VERIFY_ORDER_ALL, VERIFY_ORDER_FILE, VERIFY_ORDER_NONE };
 
 /* options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected` is the caller's to free. */
 int verify_options_parse(struct verify_options *options, const char *help, int argc, char **argv);
