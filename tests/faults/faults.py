@@ -24,7 +24,7 @@ import sys
 from parts.harness import Harness, Tally, excused_of, options_of, parser_of, run
 from parts.kinds import ALL
 from parts.lap import COUNTS
-from parts.process import Link
+from parts.network import Link
 from parts.world import World
 
 LAPS_IN_WORLD = 12

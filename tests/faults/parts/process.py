@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes that end with the harness, and two hosts that are network namespaces without a name."""
+"""Processes that end with the harness."""
 import contextlib
 import ctypes
 import functools
@@ -119,77 +119,3 @@ def quiet(*command):
                               stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
     except FileNotFoundError:
         return False
-
-
-class Host:
-    """A network namespace that a sleeping process holds; programs run in it by `prefix`."""
-
-    def __init__(self, name, address, log):
-        self.name = name
-        self.address = address
-        self.holder = Process(f"host {name}", ["unshare", "--net", "sleep", "infinity"], log)
-
-    def prefix(self):
-        return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net"]
-
-    def run(self, *command):
-        return quiet(*self.prefix(), *command)
-
-    def isolated(self):
-        return os.readlink(f"/proc/{self.holder.pid}/ns/net") != os.readlink("/proc/self/ns/net")
-
-    def address_give(self, device):
-        """Addresses of the loopback range, on a link of its own: nothing that is sent here can leave."""
-        return (self.run("sh", "-c", "ip addr del 127.0.0.1/8 dev lo; ip addr add 127.0.0.1/32 dev lo; "
-                         "ip link set lo up; echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet") and
-                self.run("ip", "addr", "add", f"{self.address}/24", "dev", device) and
-                self.run("sh", "-c", f"echo 1 >/proc/sys/net/ipv4/conf/{device}/route_localnet") and
-                self.run("ip", "link", "set", device, "up"))
-
-
-class Link:
-    """Two hosts with a cable between them. `problem`: why there is none."""
-
-    def __init__(self, log):
-        self.problem = None
-        self.left = self.right = None
-        try:
-            self.left = Host("sender", "127.77.0.1", log)
-            self.right = Host("receiver", "127.77.0.2", log)
-            self.connect()
-        except (OSError, Trouble) as error:
-            self.problem = f"no network namespaces: {error}"
-        if self.problem:
-            self.close()
-
-    def connect(self):
-        for host in (self.left, self.right):
-            wait_until(lambda host=host: not host.holder.alive() or host.isolated(), 5, "unshare")
-        if not quiet("ip", "link", "add", "k2hft0", "netns", self.left.holder.pid, "type", "veth", "peer", "name",
-                     "k2hft1", "netns", self.right.holder.pid):
-            raise Trouble("no veth pair")
-        if not (self.left.address_give("k2hft0") and self.right.address_give("k2hft1")):
-            raise Trouble("no addresses")
-
-    def cut(self):
-        self.left.run("ip", "link", "set", "k2hft0", "down")
-
-    def mend(self):
-        """The address stays when the link goes down; a route of it does not, and comes back with the link."""
-        if not self.left.run("ip", "link", "set", "k2hft0", "up"):
-            raise Trouble("the link does not come up")
-
-    def throttle(self, kilobits):
-        return (self.left.run("tc", "qdisc", "replace", "dev", "k2hft0", "root", "tbf", "rate", f"{kilobits}kbit",
-                              "burst", "16k", "latency", "100ms") and
-                self.right.run("tc", "qdisc", "replace", "dev", "k2hft1", "root", "tbf", "rate", f"{kilobits}kbit",
-                               "burst", "16k", "latency", "100ms"))
-
-    def free(self):
-        self.left.run("tc", "qdisc", "del", "dev", "k2hft0", "root")
-        self.right.run("tc", "qdisc", "del", "dev", "k2hft1", "root")
-
-    def close(self):
-        for host in (self.left, self.right):
-            if host:
-                host.holder.kill()

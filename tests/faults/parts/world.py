@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import tempfile
 
-from .process import Link, Process, Trouble, children_of, name_of, quiet, wait_until
+from .network import Link
+from .process import Process, Trouble, children_of, name_of, quiet, wait_until
 from .proxy import Proxy
 
 OUTPUT_BYTES = 400 << 20
