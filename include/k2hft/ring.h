@@ -78,7 +78,7 @@ struct k2hft_ring_options {
 struct k2hft_ring_stats {
 	size_t size; /* sizeof, set by the caller */
 	uint8_t uuid[16];
-	uint64_t epoch; /* how often a consumer has opened this ring */
+	uint64_t epoch; /* how often a consumer has opened this ring, or went to another receiver */
 	uint64_t ring_bytes;
 	uint64_t payload_bytes_max; /* of one chunk of this ring; k2hft_producer_reserve takes no more */
 	uint64_t tail, read, acked, head;

@@ -22,12 +22,14 @@
 #define K2I_RING_MAGIC UINT64_C(0x01676e697254464b) /* a file of the other byte order has another one */
 #define K2I_RING_LAYOUT 1u
 #define K2I_RING_FEATURE_COUNTS UINT64_C(1) /* of the compatible ones */
+#define K2I_RING_FEATURE_RECEIVERS UINT64_C(2)
 #define K2I_SLOT_COUNT 1024u
 
 /* Two lines of 64 bytes: processors fetch them in pairs, so one line alone does not keep writers apart. */
 #define K2I_LINE_BYTES 128
 
 #define K2I_RING_COUNT_ROOM 64u
+#define K2I_RING_RECEIVERS_WORDS 30u
 
 struct k2i_ring_header {
 	/* Written before anybody else can see the ring, never after; but for the uuid of one that turns out to be a copy. */
@@ -86,6 +88,11 @@ struct k2i_ring_header {
 
 	/* K2I_RING_FEATURE_COUNTS: only ever added to, by anybody. A version without it leaves them as they are. */
 	alignas(K2I_LINE_BYTES) _Atomic uint64_t counts[K2I_RING_COUNT_ROOM];
+
+	/* K2I_RING_FEATURE_RECEIVERS: two copies, see receivers.c. Written by the consumer. */
+	struct {
+		alignas(K2I_LINE_BYTES) _Atomic uint64_t words[K2I_RING_RECEIVERS_WORDS];
+	} receivers[2];
 };
 
 /*
@@ -148,6 +155,7 @@ static_assert(offsetof(struct k2i_ring_header, boot_id) == 6 * K2I_LINE_BYTES + 
 static_assert(offsetof(struct k2i_ring_header, place) == 6 * K2I_LINE_BYTES + 48, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, streams_used) == 7 * K2I_LINE_BYTES, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, counts) == 8 * K2I_LINE_BYTES, "layout 1");
+static_assert(offsetof(struct k2i_ring_header, receivers) == 12 * K2I_LINE_BYTES, "layout 1");
 static_assert(K2I_RING_COUNT_COUNT <= K2I_RING_COUNT_ROOM, "room for every count");
 static_assert(offsetof(struct k2i_ring_header, uuid) == 56, "layout 1");
 static_assert(sizeof(struct k2i_slot) == 64, "a slot is a line");

@@ -89,6 +89,8 @@ static int uuid_make(_Atomic uint64_t uuid[2])
 
 int k2i_ring_rename(struct k2hft_ring *ring)
 {
+	/* First: a kill in between leaves a copy that is found to be one again. */
+	(void)k2i_ring_receivers_set(ring, &(struct k2i_ring_receivers){.unsettled_count = 0});
 	return uuid_make(ring->header->uuid);
 }
 
@@ -97,7 +99,7 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 	struct k2i_ring_header header = {
 		.magic = K2I_RING_MAGIC,
 		.layout = K2I_RING_LAYOUT,
-		.features_compatible = K2I_RING_FEATURE_COUNTS,
+		.features_compatible = K2I_RING_FEATURE_COUNTS | K2I_RING_FEATURE_RECEIVERS,
 		.slot_count = K2I_SLOT_COUNT,
 		.capacity = capacity,
 		.data_at = K2I_DATA_AT,

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
 /*
@@ -90,8 +91,27 @@ void k2i_ring_name(const struct k2hft_ring *ring, struct k2i_ring_name *name);
 /* They have the name of those that follow instead. */
 void k2i_ring_name_drop(struct k2hft_ring *ring);
 
-/* Gives another uuid to a ring that is a copy: its positions name other chunks than the original's. 0 or -EIO */
+/*
+ * Gives another uuid to a ring that is a copy: its positions name other chunks than the original's, and what receivers have
+ * is of those. 0 or -EIO
+ */
 int k2i_ring_rename(struct k2hft_ring *ring);
+
+/*
+ * The receivers that have had chunks of the ring, as its consumer knows them; it survives the process. `_set` returns when
+ * the change is on the disk, if the ring has one: 0 or -errno, with the change in memory all the same.
+ */
+struct k2i_ring_receivers {
+	uint8_t last[16];     /* acknowledged last; all zero: none, or not known */
+	uint64_t last_target; /* a hash of the name under which it was found */
+	uint8_t unsettled_count;
+	struct k2hft_unsettled unsettled[K2HFT_UNSETTLED_MAX];
+};
+void k2i_ring_receivers(const struct k2hft_ring *ring, struct k2i_ring_receivers *receivers);
+int k2i_ring_receivers_set(struct k2hft_ring *ring, const struct k2i_ring_receivers *receivers);
+
+/* For a move to another receiver. Returns the new epoch. */
+uint64_t k2i_ring_epoch_raise(struct k2hft_ring *ring);
 
 /*
  * Whether damage was mended, by this consumer or one before, that is not acknowledged yet, and around what: gaps between
