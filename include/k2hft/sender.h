@@ -52,11 +52,29 @@ struct k2hft_sender_options {
 	uint32_t expire_s;
 	uint32_t reserved; /* 0 */
 	const struct k2hft_tls_options *tls;
+	/*
+	 * Several receivers, in place of host, port and tls, which are NULL then: at most K2HFT_TARGETS_MAX, each once.
+	 * Each has a ring of ring_bytes; with ring_path a file, named ring_path, a dot, HOST:PORT.
+	 */
+	const struct k2hft_target *targets;
+	uint32_t target_count;
+	uint32_t spread;          /* K2HFT_SPREAD_* */
+	uint32_t copies;          /* with K2HFT_SPREAD_HASH: so many receivers get each record; 0 and 1: one */
+	uint32_t replica;         /* so many of the others may take over from one, 0: all; K2HFT_REPLICA_NONE */
+	uint32_t failover_ms;     /* as in struct k2hft_client_options */
+	uint32_t reserved_spread; /* 0 */
 };
 #define K2HFT_SENDER_OPTIONS_INIT                                                                                      \
 	{                                                                                                              \
-		sizeof(struct k2hft_sender_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL              \
+		sizeof(struct k2hft_sender_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, \
+			0, 0, 0, 0                                                                                     \
 	}
+#define K2HFT_TARGETS_MAX 256u
+#define K2HFT_REPLICA_NONE UINT32_MAX
+/* The receiver of a record, of several. */
+#define K2HFT_SPREAD_HASH 0u   /* by the name of its stream, which keeps its order */
+#define K2HFT_SPREAD_RANDOM 1u /* the one that has the least to do */
+#define K2HFT_SPREAD_ALL 2u    /* all of them get it */
 /* The choice of a write that finds the ring full. */
 #define K2HFT_FULL_BLOCK 0u /* it waits for room */
 #define K2HFT_FULL_FAIL 1u  /* it writes nothing and returns -EAGAIN */

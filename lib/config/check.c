@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <k2hft/frame.h>
 
+#include "base/spread.h"
 #include "config/path.h"
 #include "config/table.h"
 
@@ -40,27 +42,77 @@ static void check_sections(struct k2i_checker *checker)
 				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
 }
 
+static void home(const struct k2i_settings *settings, const struct k2i_node *node, char name[K2I_SPREAD_HOME_BYTES])
+{
+	char port[16];
+
+	(void)snprintf(port, sizeof(port), "%u", k2i_node_port(settings, node));
+	k2i_spread_home(node->name ? node->name : "", port, name);
+}
+
+/* Each receiver once: its name is also that of its ring's file. */
+static void check_server_once(struct k2i_checker *checker, const struct k2i_node *node)
+{
+	const struct k2i_settings *settings = checker->settings;
+	char own[K2I_SPREAD_HOME_BYTES], before[K2I_SPREAD_HOME_BYTES], text[512];
+
+	home(settings, node, own);
+	for (const struct k2i_node *other = settings->servers; other < node; other++) {
+		home(settings, other, before);
+		if (strcasecmp(own, before) != 0)
+			continue;
+		k2i_checker_find(checker, K2I_FINDING_ERROR, node->place, "a second [SVRNODE] for %s, after that of %s",
+				 own, k2i_place_text(&other->place, node->place.file, text, sizeof(text)));
+		return;
+	}
+}
+
+static void check_server(struct k2i_checker *checker, const struct k2i_node *node)
+{
+	if (!node->name)
+		error(checker, node->place, "[SVRNODE] needs NAME: the receiver's host name or address");
+	else if (!strpbrk(node->name, "[]") && strpbrk(node->name, "*, "))
+		error(checker, node->place,
+		      "NAME of [SVRNODE] must be one host, or a list as h[1-5] or h[a,c].example; others need a "
+		      "section each");
+	if (!k2i_node_port(checker->settings, node))
+		error(checker, node->place, "[SVRNODE] needs PORT, or [GLOBAL] does");
+	else if (node->name)
+		check_server_once(checker, node);
+}
+
+/* The more copies a record has, the fewer receivers are there to take over. */
+static void check_spread(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	struct k2i_place at = k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSE, "COPIES");
+
+	if (settings->copies > settings->server_count)
+		k2i_checker_find(
+			checker, K2I_FINDING_ERROR, at,
+			"COPIES must be at most the number of receivers, which is %zu: a [SVRNODE] or a name in "
+			"a list for each",
+			settings->server_count);
+	else if (settings->copies > 1 && settings->broadcast)
+		error(checker, at,
+		      "COPIES can't be used together with K2HTPDTOR_BROADCAST = yes, which makes a copy for "
+		      "each receiver: choose one of them");
+	else if (settings->copies > 1 && settings->spread == K2HFT_SPREAD_RANDOM)
+		error(checker, at, "COPIES needs DELIVERMODE = hash");
+}
+
 static void check_servers(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
-	const struct k2i_node *first = settings->servers;
-	size_t number;
 
 	if (!settings->server_count) {
 		error(checker, checker->settings->places->sections[K2I_SECTION_K2HFTFUSE],
 		      "[K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver");
 		return;
 	}
-	if (!first->name)
-		error(checker, first->place, "[SVRNODE] needs NAME: the receiver's host name or address");
-	else if (strpbrk(first->name, "[]*, "))
-		error(checker, first->place,
-		      "NAME of [SVRNODE] must be one host: lists of hosts are not available in this version");
-	if (!k2i_settings_port(settings, false))
-		error(checker, first->place, "[SVRNODE] needs PORT, or [GLOBAL] does");
-	for (number = 1; number < settings->server_count; number++)
-		k2i_checker_find(checker, K2I_FINDING_WARNING, first[number].place,
-				 "[SVRNODE] has no effect: this version sends to the first one only");
+	for (size_t number = 0; number < settings->server_count; number++)
+		check_server(checker, &settings->servers[number]);
+	check_spread(checker);
 }
 
 /* A receiver lets in whom one of them names; a sender has its own certificate in one of them. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/table.h"
 #include "net/tls/tls.h"
@@ -12,6 +13,8 @@ static struct k2i_place place(const struct k2i_checker *checker, const char *key
 	const struct k2i_setting *setting;
 	struct k2i_place at = {0};
 
+	if (checker->node)
+		return checker->node->place;
 	for (size_t number = 0; number < sizeof(sections) / sizeof(sections[0]) && !at.file; number++) {
 		setting = k2i_setting_find(sections[number], key);
 		if (setting && setting->effect == K2I_EFFECT_SETTING)
@@ -174,24 +177,81 @@ static void check_side(struct k2i_checker *checker, const struct k2i_tls_setting
 		check_files(checker, tls, side);
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* A receiver that is reached as the one before it has the same findings. */
+static bool node_same(const struct k2i_settings *settings, const struct k2i_node *node)
+{
+	struct k2i_tls_settings one, other;
+
+	return k2i_node_tls(settings, node, false, &one) == k2i_node_tls(settings, node - 1, false, &other) &&
+	       one.verify_peer == other.verify_peer && same(one.authority, other.authority) &&
+	       same(one.certificate, other.certificate) && same(one.private_key, other.private_key) &&
+	       same(one.shared_key, other.shared_key);
+}
+
+static bool any_uses(const struct k2i_settings *settings)
+{
+	struct k2i_tls_settings tls;
+	size_t number = 0;
+
+	while (number < settings->server_count && !k2i_node_tls(settings, &settings->servers[number], false, &tls))
+		number++;
+	return number < settings->server_count;
+}
+
+/* Keys of GLOBAL are for another receiver, which uses them. */
+static void check_off_alone(struct k2i_checker *checker, const struct k2i_tls_keys *keys)
+{
+	static const char text[] = "needs SSL = yes of its [SVRNODE]";
+
+	find_if(checker, keys->sender_certificate, K2I_FINDING_ERROR, "SLAVE_CERT", text);
+	find_if(checker, keys->sender_private_key, K2I_FINDING_ERROR, "SLAVE_PRIKEY", text);
+	find_if(checker, keys->authority, K2I_FINDING_ERROR, "CAPATH", text);
+	find_if(checker, keys->shared_key, K2I_FINDING_ERROR, "PSKFILE", text);
+}
+
+static void check_node(struct k2i_checker *checker, const struct k2i_node *node, bool server, const struct side *side)
+{
+	struct k2i_tls_settings tls;
+
+	if (k2i_node_tls(checker->settings, node, server, &tls))
+		check_side(checker, &tls, side);
+	else if (!server && side->present && any_uses(checker->settings))
+		check_off_alone(checker, &node->tls);
+	else
+		check_off(checker, &tls, side);
+}
+
+/* Off for all: the first one's findings are those of GLOBAL, too. */
+static bool node_checked(const struct k2i_settings *settings, const struct k2i_node *node)
+{
+	const struct k2i_tls_keys *keys = &node->tls;
+
+	return node_same(settings, node) || (!any_uses(settings) && !keys->authority && !keys->sender_certificate &&
+					     !keys->sender_private_key && !keys->shared_key);
+}
+
 void k2i_settings_tls_check(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
-	const struct side sides[] = {
-		{"SLAVE_CERT", "SLAVE_PRIKEY", "has no effect: the file has no [K2HFTFUSE]",
-		 settings->fuse_present || !settings->receiver_present},
-		{"SERVER_CERT", "SERVER_PRIKEY", "has no effect: the file has no [K2HFTFUSESVR]",
-		 settings->receiver_present},
-	};
+	const struct side sender = {"SLAVE_CERT", "SLAVE_PRIKEY", "has no effect: the file has no [K2HFTFUSE]",
+				    settings->fuse_present || !settings->receiver_present};
+	const struct side receiver = {"SERVER_CERT", "SERVER_PRIKEY", "has no effect: the file has no [K2HFTFUSESVR]",
+				      settings->receiver_present};
 	struct k2i_tls_settings tls;
-	int server;
 
-	for (server = 0; server < 2; server++) {
-		if (k2i_settings_tls(settings, server, &tls))
-			check_side(checker, &tls, &sides[server]);
-		else
-			check_off(checker, &tls, &sides[server]);
+	check_node(checker, k2i_settings_node(settings, false), false, &sender);
+	for (size_t number = 1; sender.present && number < settings->server_count; number++) {
+		checker->node = &settings->servers[number];
+		if (!node_checked(settings, checker->node))
+			check_node(checker, checker->node, false, &sender);
 	}
+	checker->node = NULL;
+	check_node(checker, k2i_settings_node(settings, true), true, &receiver);
 	if (!k2i_settings_tls(settings, settings->receiver_present, &tls) || !tls.shared_key)
 		return;
 	find_if(checker, tls.authority, K2I_FINDING_ERROR, "CAPATH",

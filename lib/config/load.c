@@ -305,6 +305,8 @@ static int defaults(struct k2i_settings *settings)
 	int status = k2i_values_default(K2I_SECTION_GLOBAL, settings);
 
 	if (!status)
+		status = k2i_values_default(K2I_SECTION_K2HTPDTOR, settings);
+	if (!status)
 		status = k2i_values_default(K2I_SECTION_K2HFTFUSE, settings);
 	if (!status)
 		status = k2i_values_default(K2I_SECTION_K2HFTFUSESVR, settings);
@@ -386,6 +388,8 @@ static int read_all(struct loader *loader, const char *file, const char *json)
 
 	if (!status && settings->nodes_file)
 		status = read_nodes(loader);
+	if (!status)
+		status = k2i_nodes_expand(&loader->checker);
 	/* A file without a section could not be read: nothing can be missed in it. */
 	if (!status && (loader->header.file || !loader->checker.errors))
 		status = k2i_settings_complete(&loader->checker);
@@ -395,7 +399,8 @@ static int read_all(struct loader *loader, const char *file, const char *json)
 int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings)
 {
 	struct k2i_settings *made = calloc(1, sizeof(*made));
-	struct loader loader = {.checker = {made, report, argument, 0}, .section = K2I_SECTION_COUNT};
+	struct loader loader = {.checker = {.settings = made, .report = report, .argument = argument},
+				.section = K2I_SECTION_COUNT};
 	const char *json = is_json(file) ? strchr(file, '{') : NULL;
 	int status = -ENOMEM;
 

@@ -37,47 +37,86 @@ static void ring_from_settings(const struct k2i_settings *settings, struct k2i_s
 	options->ring_bytes = settings->ring_bytes;
 }
 
-static void tls_from_settings(const struct k2i_settings *settings, struct k2i_sender_config *config)
+static void target_from_node(const struct k2i_settings *settings, const struct k2i_node *node,
+			     struct k2i_sender_target *part, struct k2hft_target *target)
 {
 	struct k2i_tls_settings tls;
 
-	if (!k2i_settings_tls(settings, false, &tls))
+	(void)snprintf(part->port, sizeof(part->port), "%u", k2i_node_port(settings, node));
+	*target = (struct k2hft_target){.host = node->name, .port = part->port};
+	if (!k2i_node_tls(settings, node, false, &tls))
 		return;
-	config->tls = (struct k2hft_tls_options){
-		.size = sizeof(config->tls),
+	part->tls = (struct k2hft_tls_options){
+		.size = sizeof(part->tls),
 		.authority_path = tls.authority,
 		.certificate_path = tls.certificate,
 		.private_key_path = tls.private_key,
 		.shared_key_path = tls.shared_key,
 		.version_min = tls.version_min,
 	};
-	config->options.tls = &config->tls;
+	target->tls = &part->tls;
+}
+
+static int targets_from_settings(const struct k2i_settings *settings, struct k2i_sender_config *config)
+{
+	struct k2hft_sender_options *options = &config->options;
+
+	config->targets = calloc(settings->server_count, sizeof(*config->targets));
+	config->parts = calloc(settings->server_count, sizeof(*config->parts));
+	if (!config->targets || !config->parts)
+		return -ENOMEM;
+	config->target_count = (uint32_t)settings->server_count;
+	for (size_t number = 0; number < settings->server_count; number++)
+		target_from_node(settings, &settings->servers[number], &config->parts[number],
+				 &config->targets[number]);
+	if (config->target_count > 1) {
+		options->targets = config->targets;
+		options->target_count = config->target_count;
+	} else {
+		options->host = config->targets->host;
+		options->port = config->targets->port;
+		options->tls = config->targets->tls;
+	}
+	options->spread = settings->broadcast ? K2HFT_SPREAD_ALL : settings->spread;
+	options->copies = (uint32_t)settings->copies;
+	if (options->spread == K2HFT_SPREAD_HASH && settings->replica < K2I_REPLICA_ALL)
+		options->replica = settings->replica ? (uint32_t)settings->replica : K2HFT_REPLICA_NONE;
+	options->failover_ms = (uint32_t)settings->failover_s * 1000;
+	return 0;
+}
+
+/* The settings of a mount's file have been checked; a receiver's file need not be one for a sender. */
+static bool is_senders(const struct k2i_settings *settings)
+{
+	bool senders = settings->server_count > 0;
+
+	for (size_t number = 0; number < settings->server_count; number++)
+		senders &= settings->servers[number].name && k2i_node_port(settings, &settings->servers[number]);
+	return senders;
 }
 
 int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_config *config, char *message,
 			   size_t message_room)
 {
-	unsigned port = k2i_settings_port(settings, false);
-
-	/* The settings of a mount's file that has been checked. */
-	if (!settings->server_count || !settings->servers[0].name || !port) {
+	memset(config, 0, sizeof(*config));
+	config->settings = settings;
+	if (!is_senders(settings)) {
 		(void)snprintf(message, message_room,
 			       "%s: no section K2HFTFUSE, and no SVRNODE with NAME and PORT: it is a receiver's file",
 			       settings->file);
-		k2i_settings_free(settings);
+		k2i_sender_config_free(config);
 		return -EINVAL;
 	}
-	memset(config, 0, sizeof(*config));
-	config->settings = settings;
-	(void)snprintf(config->port, sizeof(config->port), "%u", port);
 	config->options.size = sizeof(config->options);
-	config->options.host = settings->servers[0].name;
-	config->options.port = config->port;
+	if (targets_from_settings(settings, config)) {
+		(void)snprintf(message, message_room, "%s: %s", settings->file, strerror(ENOMEM));
+		k2i_sender_config_free(config);
+		return -ENOMEM;
+	}
 	ring_from_settings(settings, config);
 	config->options.full = settings->full;
 	config->options.compress = settings->compress;
 	config->options.batch_records_max = settings->batch_records_max;
-	tls_from_settings(settings, config);
 	config->options.expire_s = settings->expire_s > UINT32_MAX ? UINT32_MAX : (uint32_t)settings->expire_s;
 	return 0;
 }
@@ -144,6 +183,8 @@ void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int e
 
 void k2i_sender_config_free(struct k2i_sender_config *config)
 {
+	free(config->targets);
+	free(config->parts);
 	k2i_settings_free(config->settings);
 }
 

@@ -6,12 +6,18 @@
 
 #include "config/settings.h"
 
+struct k2i_sender_target {
+	struct k2hft_tls_options tls;
+	char port[16];
+};
+
 /* Options of a sender as a configuration file has them; their strings are in here and in the settings. */
 struct k2i_sender_config {
-	struct k2hft_sender_options options;
-	struct k2hft_tls_options tls; /* that options points to */
+	struct k2hft_sender_options options; /* with the receiver, or with `targets` if there are several */
+	struct k2hft_target *targets;        /* all receivers, as the file has them */
+	uint32_t target_count;
+	struct k2i_sender_target *parts; /* that they point to */
 	struct k2i_settings *settings;
-	char port[16];
 	char ring_directory[4096]; /* of K2HTYPE = temp */
 };
 

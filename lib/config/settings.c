@@ -60,11 +60,14 @@ const struct k2i_node *k2i_settings_node(const struct k2i_settings *settings, bo
 	return settings->server_count ? &settings->servers[server ? settings->own_server : 0] : &none;
 }
 
+unsigned k2i_node_port(const struct k2i_settings *settings, const struct k2i_node *node)
+{
+	return node->port ? node->port : settings->port;
+}
+
 unsigned k2i_settings_port(const struct k2i_settings *settings, bool server)
 {
-	unsigned port = k2i_settings_node(settings, server)->port;
-
-	return port ? port : settings->port;
+	return k2i_node_port(settings, k2i_settings_node(settings, server));
 }
 
 unsigned k2i_settings_control_port(const struct k2i_settings *settings)
@@ -74,11 +77,14 @@ unsigned k2i_settings_control_port(const struct k2i_settings *settings)
 	return port ? port : settings->control_port;
 }
 
+static enum k2i_ssl node_ssl(const struct k2i_settings *settings, const struct k2i_node *node)
+{
+	return node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
+}
+
 enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings, bool server)
 {
-	enum k2i_ssl ssl = k2i_settings_node(settings, server)->ssl;
-
-	return ssl != K2I_SSL_UNSET ? ssl : settings->ssl;
+	return node_ssl(settings, k2i_settings_node(settings, server));
 }
 
 bool k2i_sender_node_has_tls(const struct k2i_sender_node *node)
@@ -104,10 +110,10 @@ static const char *chosen(const char *own, const char *of_node, const char *of_a
 	return path && strcasecmp(path, K2I_FILE_NONE) != 0 ? path : NULL;
 }
 
-bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
+bool k2i_node_tls(const struct k2i_settings *settings, const struct k2i_node *of, bool server,
+		  struct k2i_tls_settings *tls)
 {
-	const struct k2i_tls_keys *node = &k2i_settings_node(settings, server)->tls, *all = &settings->tls;
-	const struct k2i_tls_keys *own = own_keys(settings, server);
+	const struct k2i_tls_keys *node = &of->tls, *all = &settings->tls, *own = own_keys(settings, server);
 
 	*tls = (struct k2i_tls_settings){
 		.server = server,
@@ -122,7 +128,12 @@ bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k
 			       : chosen(own->sender_private_key, node->sender_private_key, all->sender_private_key),
 		.shared_key = chosen(NULL, node->shared_key, all->shared_key),
 	};
-	return k2i_settings_ssl(settings, server) == K2I_SSL_YES;
+	return node_ssl(settings, of) == K2I_SSL_YES;
+}
+
+bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
+{
+	return k2i_node_tls(settings, k2i_settings_node(settings, server), server, tls);
 }
 
 /* A file that is not there yet has its directory, or the one above. */
@@ -140,17 +151,29 @@ static bool leads_below(const char *path, const char *directory)
 	return k2i_path_below(resolved, directory);
 }
 
-const char *k2i_settings_below(const struct k2i_settings *settings, const char *mount_point)
+static const char *tls_below(const struct k2i_settings *settings, const struct k2i_node *node, const char *mount_point)
 {
-	struct k2i_tls_settings tls = {0};
-	bool used = k2i_settings_tls(settings, false, &tls);
-	const char *const files[] = {settings->queue_file, used ? tls.authority : NULL, used ? tls.certificate : NULL,
-				     used ? tls.private_key : NULL, used ? tls.shared_key : NULL};
+	struct k2i_tls_settings tls;
+
+	if (!k2i_node_tls(settings, node, false, &tls))
+		return NULL;
+	const char *const files[] = {tls.authority, tls.certificate, tls.private_key, tls.shared_key};
 
 	for (size_t number = 0; number < sizeof(files) / sizeof(files[0]); number++)
 		if (files[number] && leads_below(files[number], mount_point))
 			return files[number];
 	return NULL;
+}
+
+const char *k2i_settings_below(const struct k2i_settings *settings, const char *mount_point)
+{
+	const char *below = NULL;
+
+	if (settings->queue_file && leads_below(settings->queue_file, mount_point))
+		return settings->queue_file;
+	for (size_t number = 0; number < settings->server_count && !below; number++)
+		below = tls_below(settings, &settings->servers[number], mount_point);
+	return below;
 }
 
 /* The struct of a receiver's section; NULL: none of these. */

@@ -26,6 +26,7 @@ enum k2i_section {
 	K2I_SECTION_COUNT
 };
 
+#define K2I_REPLICA_ALL 255u                          /* REPLICA of a file that does not say it */
 #define K2I_QUARANTINE_BYTES_MIN (UINT64_C(32) << 20) /* of QUARANTINEMAX */
 
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
@@ -102,10 +103,16 @@ struct k2i_settings {
 	struct k2i_node *servers;
 	size_t server_count;
 	size_t own_server; /* the SVRNODE that the receiver is */
+	unsigned spread;   /* DELIVERMODE: K2HFT_SPREAD_* */
+	uint64_t replica;  /* REPLICA */
 	struct k2i_sender_node *senders;
 	size_t sender_count;
+	/* K2HTPDTOR */
+	bool broadcast; /* K2HTPDTOR_BROADCAST */
 	/* K2HFTFUSE */
 	bool fuse_present;
+	uint64_t copies;                /* COPIES */
+	uint64_t failover_s;            /* FAILOVERTIME */
 	enum k2i_queue_type queue_type; /* K2HTYPE */
 	char *queue_file;               /* K2HFILE */
 	bool queue_fresh;               /* K2HINIT */
@@ -173,6 +180,10 @@ unsigned k2i_settings_control_port(const struct k2i_settings *settings);
 /* Whether TLS is used, and with which files. The paths are those of `settings`. */
 struct k2i_tls_settings;
 bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls);
+/* The same of any SVRNODE, for a sender that has several. */
+unsigned k2i_node_port(const struct k2i_settings *settings, const struct k2i_node *node);
+bool k2i_node_tls(const struct k2i_settings *settings, const struct k2i_node *node, bool server,
+		  struct k2i_tls_settings *tls);
 /*
  * K2HFILE or a sender's file of TLS that is below `mount_point`, wherever symbolic links lead: the mount would wait for
  * itself. NULL: none is. `mount_point` has no links.

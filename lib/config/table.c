@@ -117,6 +117,12 @@ static const struct k2i_word file_syncs[] = {
 	{0},
 };
 
+static const struct k2i_word spreads[] = {
+	{"hash", K2HFT_SPREAD_HASH, false},
+	{"random", K2HFT_SPREAD_RANDOM, false},
+	{0},
+};
+
 const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 {
 	static const struct k2i_word *const words[K2I_TYPE_COUNT] = {
@@ -126,6 +132,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
 		[K2I_TYPE_OPEN_MODE] = open_modes,  [K2I_TYPE_CACHE] = caches,
 		[K2I_TYPE_FILE_SYNC] = file_syncs,  [K2I_TYPE_WRITE_MODE] = write_modes,
+		[K2I_TYPE_SPREAD] = spreads,
 	};
 
 	return words[type];

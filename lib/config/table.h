@@ -32,6 +32,7 @@ enum k2i_value_type {
 	K2I_TYPE_OPEN_MODE,
 	K2I_TYPE_CACHE,
 	K2I_TYPE_FILE_SYNC,
+	K2I_TYPE_SPREAD,
 	K2I_TYPE_COUNT
 };
 
@@ -78,6 +79,8 @@ int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *o
 		    size_t message_room);
 /* Sets every field of a section's struct to its default. 0 or -ENOMEM. */
 int k2i_values_default(enum k2i_section section, void *object);
+/* Gives a copy of a section's struct texts of its own. */
+int k2i_values_own(enum k2i_section section, void *object);
 /* Frees every text of a section's struct, and sets every field to 0. */
 void k2i_values_clear(enum k2i_section section, void *object);
 /* False: a text or number that has no default and was not given. */
@@ -105,6 +108,7 @@ struct k2i_checker {
 	k2i_settings_report *report;
 	void *argument;
 	int errors;
+	const struct k2i_node *node; /* of a sender's receivers one that is not the first: findings are of it */
 };
 /* A place without file is the whole file. */
 void k2i_checker_find(struct k2i_checker *checker, enum k2i_finding finding, struct k2i_place place, const char *format,
@@ -116,6 +120,12 @@ int k2i_settings_complete(struct k2i_checker *checker);
 void k2i_settings_nodes_clear(struct k2i_settings *settings);
 /* Whether a SLVNODE says what TLS of its sender needs. */
 bool k2i_sender_node_has_tls(const struct k2i_sender_node *node);
+
+/*
+ * nodes.c: puts a SVRNODE in place of each name that NAME of one lists, with its other keys. -ENOMEM; what is no list is a
+ * finding.
+ */
+int k2i_nodes_expand(struct k2i_checker *checker);
 
 /* own_server.c: finds the SVRNODE that the receiver is. NULL, or what is doubtful about it. */
 const char *k2i_own_server_find(struct k2i_settings *settings);

@@ -361,6 +361,22 @@ int k2i_values_default(enum k2i_section section, void *object)
 	return status;
 }
 
+int k2i_values_own(enum k2i_section section, void *object)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+	bool enough = true;
+
+	for (; setting < end; setting++) {
+		char **text = field(setting, object);
+
+		if (setting->section != section || !is_text(setting) || !*text)
+			continue;
+		*text = strdup(*text);
+		enough &= *text != NULL;
+	}
+	return enough ? 0 : -ENOMEM;
+}
+
 void k2i_values_clear(enum k2i_section section, void *object)
 {
 	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;

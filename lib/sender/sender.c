@@ -145,6 +145,8 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 		return -EINVAL;
 	if (known.full > K2HFT_FULL_DROP)
 		return k2i_option_refuse("full = %u is not known", known.full);
+	if (known.target_count)
+		return k2i_option_refuse("target_count = %u: several receivers are not available", known.target_count);
 	if (known.reserved)
 		return k2i_option_refuse("reserved = %u is not 0", known.reserved);
 	/* Before a ring file is begun afresh for it. */

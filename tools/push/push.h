@@ -22,6 +22,7 @@ struct push_options {
 struct push {
 	struct push_options options;
 	struct k2i_sender_config config; /* with options.config_file */
+	struct k2hft_tls_options tls;    /* without it */
 	char receiver[RECEIVER_ROOM];    /* HOST and PORT of options.receiver */
 	struct k2hft_sender *sender;
 	struct k2hft_lease lease; /* to send what is read, if it is much at once */

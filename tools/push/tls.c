@@ -40,13 +40,13 @@ int push_tls_take(struct push *push)
 	k2i_tls_context_release(context);
 	if (error)
 		return push_failed(STATUS_FAILED, "%s", problem.text[0] ? problem.text : strerror(-error));
-	push->config.tls = (struct k2hft_tls_options){
-		.size = sizeof(push->config.tls),
+	push->tls = (struct k2hft_tls_options){
+		.size = sizeof(push->tls),
 		.authority_path = options->authority,
 		.certificate_path = options->certificate,
 		.private_key_path = options->private_key,
 		.shared_key_path = options->shared_key,
 	};
-	push->config.options.tls = &push->config.tls;
+	push->config.options.tls = &push->tls;
 	return STATUS_OK;
 }

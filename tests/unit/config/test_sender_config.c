@@ -42,7 +42,70 @@ static void the_defaults(void **state)
 	assert_int_equal(config.options.batch_records_max, 0);
 	assert_int_equal(config.options.expire_s, 0);
 	assert_null(config.options.tls);
+	assert_int_equal(config.target_count, 1);
+	assert_string_equal(config.targets[0].host, "a.example");
+	assert_null(config.options.targets);
+	assert_int_equal(config.options.target_count, 0);
+	assert_int_equal(config.options.spread, K2HFT_SPREAD_HASH);
+	assert_int_equal(config.options.copies, 1);
+	assert_int_equal(config.options.replica, 0);
+	assert_int_equal(config.options.failover_ms, 10000);
 	k2i_sender_config_free(&config);
+}
+
+/* Each with what its section says, or GLOBAL. */
+static void several_receivers(void **state)
+{
+	struct k2i_sender_config config;
+
+	(void)state;
+	loads("[GLOBAL]\nPORT=1\nDELIVERMODE=Random\nREPLICA=2\n[SVRNODE]\nNAME=h[1-2,x]\n[SVRNODE]\nNAME=::1\nPORT=2\n"
+	      "SSL=yes\n[K2HFTFUSE]\nFAILOVERTIME=3600\n",
+	      &config);
+	assert_null(config.options.host);
+	assert_null(config.options.port);
+	assert_null(config.options.tls);
+	assert_ptr_equal(config.options.targets, config.targets);
+	assert_int_equal(config.options.target_count, 4);
+	assert_int_equal(config.target_count, 4);
+	assert_string_equal(config.targets[0].host, "h1");
+	assert_string_equal(config.targets[1].host, "h2");
+	assert_string_equal(config.targets[2].host, "hx");
+	assert_string_equal(config.targets[2].port, "1");
+	assert_null(config.targets[2].tls);
+	assert_string_equal(config.targets[3].host, "::1");
+	assert_string_equal(config.targets[3].port, "2");
+	assert_non_null(config.targets[3].tls);
+	assert_int_equal(config.options.spread, K2HFT_SPREAD_RANDOM);
+	assert_int_equal(config.options.replica, 0);
+	assert_int_equal(config.options.failover_ms, 3600000);
+	k2i_sender_config_free(&config);
+}
+
+static void spread(const char *global, const char *other, uint32_t wanted, uint32_t copies, uint32_t replica)
+{
+	struct k2i_sender_config config;
+	char text[512];
+
+	(void)snprintf(text, sizeof(text), "[GLOBAL]\nPORT=1\n%s[SVRNODE]\nNAME=h[1-3]\n%s", global, other);
+	loads(text, &config);
+	assert_int_equal(config.options.spread, wanted);
+	assert_int_equal(config.options.copies, copies);
+	assert_int_equal(config.options.replica, replica);
+	k2i_sender_config_free(&config);
+}
+
+static void every_spread(void **state)
+{
+	(void)state;
+	spread("DELIVERMODE=hash\n", "", K2HFT_SPREAD_HASH, 1, 0);
+	spread("REPLICA=0\n", "", K2HFT_SPREAD_HASH, 1, K2HFT_REPLICA_NONE);
+	spread("REPLICA=1\n", "", K2HFT_SPREAD_HASH, 1, 1);
+	spread("REPLICA=0\nDELIVERMODE=random\n", "", K2HFT_SPREAD_RANDOM, 1, 0);
+	spread("", "[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=on\n", K2HFT_SPREAD_ALL, 1, 0);
+	spread("DELIVERMODE=random\n", "[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=yes\n", K2HFT_SPREAD_ALL, 1, 0);
+	spread("DELIVERMODE=random\n", "[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=no\n", K2HFT_SPREAD_RANDOM, 1, 0);
+	spread("", "[K2HFTFUSE]\nCOPIES=2\n", K2HFT_SPREAD_HASH, 2, 0);
 }
 
 static void every_key_is_heard(void **state)
@@ -50,7 +113,7 @@ static void every_key_is_heard(void **state)
 	struct k2i_sender_config config;
 
 	(void)state;
-	loads("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\nPORT=2\n[SVRNODE]\nNAME=b\nPORT=3\n"
+	loads("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\nPORT=2\n"
 	      "[K2HFTFUSE]\nK2HTYPE=file\nK2HFILE=/a/ring\nK2HINIT=no\nRINGSIZE=2M\nRINGFULL=drop\n"
 	      "COMPRESS=never\nTRANSLINECNT=7\nEXPIRE=3153600000\n",
 	      &config);
@@ -101,6 +164,7 @@ static void tls_as_the_sender_has_it(void **state)
 {
 	struct k2i_sender_config config;
 	char text[1024], key[512];
+	const struct k2hft_tls_options *tls;
 	FILE *stream;
 
 	(void)state;
@@ -114,13 +178,14 @@ static void tls_as_the_sender_has_it(void **state)
 		       "[GLOBAL]\nPORT=1\nSSL=yes\nPSKFILE=%s\nSSL_MIN_VER=TLSV1.3\n[SVRNODE]\nNAME=a\n[K2HFTFUSE]\n",
 		       key);
 	loads(text, &config);
-	assert_ptr_equal(config.options.tls, &config.tls);
-	assert_int_equal(config.tls.size, sizeof(config.tls));
-	assert_string_equal(config.tls.shared_key_path, key);
-	assert_null(config.tls.authority_path);
-	assert_null(config.tls.certificate_path);
-	assert_null(config.tls.private_key_path);
-	assert_int_equal(config.tls.version_min, K2HFT_TLS_1_3);
+	assert_ptr_equal(config.options.tls, config.targets[0].tls);
+	tls = config.options.tls;
+	assert_int_equal(tls->size, sizeof(*tls));
+	assert_string_equal(tls->shared_key_path, key);
+	assert_null(tls->authority_path);
+	assert_null(tls->certificate_path);
+	assert_null(tls->private_key_path);
+	assert_int_equal(tls->version_min, K2HFT_TLS_1_3);
 	k2i_sender_config_free(&config);
 }
 
@@ -186,6 +251,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_defaults),
+		cmocka_unit_test(several_receivers),
+		cmocka_unit_test(every_spread),
 		cmocka_unit_test(every_key_is_heard),
 		cmocka_unit_test(a_temporary_ring),
 		cmocka_unit_test(tls_as_the_sender_has_it),

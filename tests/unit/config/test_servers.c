@@ -56,7 +56,6 @@ static void test_own_server_unknown(void **state)
 	(void)state;
 	doubts(RECEIVER ELSEWHERE ELSEWHERE, "5: note: NAME of no [SVRNODE] is this host");
 	doubts("[GLOBAL]\nSELFCTLPORT=7\n" RECEIVER ELSEWHERE HERE, "no [SVRNODE] has CTLPORT = SELFCTLPORT");
-	doubts(SENDER HERE, "5: note: [SVRNODE] has no effect: this version sends to the first one only");
 }
 
 /* A sender's certificate where CHMPX has it; the receiver does without. */
@@ -165,13 +164,96 @@ static void test_init_in_vain(void **state)
 	k2i_settings_free(settings);
 }
 
+static void lists(const char *name, const char *wanted)
+{
+	char text[512], made[2048] = "";
+	struct k2i_settings *settings;
+
+	(void)snprintf(text, sizeof(text), "[SVRNODE]\nNAME=%s\nPORT=7\nCUK=x\n[K2HFTFUSE]\n", name);
+	settings = load(text);
+	for (size_t number = 0; number < settings->server_count; number++) {
+		assert_int_equal(settings->servers[number].port, 7);
+		assert_string_equal(settings->servers[number].key, "x");
+		(void)snprintf(made + strlen(made), sizeof(made) - strlen(made), "%s%s", number ? " " : "",
+			       settings->servers[number].name);
+	}
+	assert_string_equal(made, wanted);
+	k2i_settings_free(settings);
+}
+
+static void test_lists(void **state)
+{
+	(void)state;
+	lists("h[1-3]", "h1 h2 h3");
+	lists("h[9-11]", "h9 h10 h11");
+	lists("h[09-11].x", "h09.x h10.x h11.x");
+	lists("[a,c][1-2].example", "a1.example a2.example c1.example c2.example");
+	lists("h[1-2,a-c,X-Z,web1]", "h1 h2 ha hb hc hX hY hZ hweb1");
+	lists("h[7]", "h7");
+	lists("h[5-5]x", "h5x");
+	lists("[::1]", "::1");
+}
+
+static void list_wrong(const char *name, const char *part)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof(text), "[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=%s\n[K2HFTFUSE]\n", name);
+	expect_error(text, 3, part);
+}
+
+static void test_lists_wrong(void **state)
+{
+	static const char brackets[] = "has brackets without a list: use [1-5]";
+
+	(void)state;
+	list_wrong("h[]", brackets);
+	list_wrong("h[5-1]", brackets);
+	list_wrong("h[a-Z]", brackets);
+	list_wrong("h[c-a]", brackets);
+	list_wrong("h[1-]", brackets);
+	list_wrong("h[1,]", brackets);
+	list_wrong("h[a b]", brackets);
+	list_wrong("h[1-1234567890]", brackets);
+	list_wrong("h[1-2", "a bracket that is not closed, or not opened");
+	list_wrong("h1-2]", "a bracket that is not closed, or not opened");
+	list_wrong("h[1-257]", "makes more than 256 receivers");
+	list_wrong("h[1-99][1-99][1-99]", "makes more than 256 receivers");
+	list_wrong("h*", "NAME of [SVRNODE] must be one host, or a list");
+	list_wrong("h[1-2,1]", "a second [SVRNODE] for h1:1, after that of line 3");
+}
+
+#define TWO "[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\n[SVRNODE]\nNAME=b\n"
+
+static void test_several_receivers(void **state)
+{
+	(void)state;
+	expect_error(TWO "[SVRNODE]\nNAME=A\n[K2HFTFUSE]\n", 7, "a second [SVRNODE] for A:1, after that of line 3");
+	k2i_settings_free(load(TWO "[SVRNODE]\nNAME=a\nPORT=2\n[K2HFTFUSE]\n"));
+	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[SVRNODE]\nNAME=b\n[K2HFTFUSE]\n", 4, "[SVRNODE] needs PORT");
+	expect_error(TWO "[SVRNODE]\n[K2HFTFUSE]\n", 7, "[SVRNODE] needs NAME");
+	expect_error(TWO "[K2HFTFUSE]\nCOPIES=3\n", 8, "COPIES must be at most the number of receivers, which is 2");
+	expect_error(TWO "[K2HFTFUSE]\nCOPIES=0\n", 8, "COPIES = 0 is out of range; use 1 to 256 receivers");
+	expect_error(TWO "[GLOBAL]\nDELIVERMODE=random\n[K2HFTFUSE]\nCOPIES=2\n", 10,
+		     "COPIES needs DELIVERMODE = hash");
+	expect_error(TWO "[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=yes\n[K2HFTFUSE]\nCOPIES=2\n", 10,
+		     "COPIES can't be used together with K2HTPDTOR_BROADCAST");
+	expect_error(TWO "[GLOBAL]\nDELIVERMODE=robin\n[K2HFTFUSE]\n", 8,
+		     "DELIVERMODE = robin is not known; use one of hash, random");
+	expect_error(TWO "[K2HFTFUSE]\nFAILOVERTIME=0\n", 8, "FAILOVERTIME = 0 is out of range; use 1 to 3600 seconds");
+	/* TLS of one that is not the first. */
+	expect_error(TWO "PSKFILE=/none\n[K2HFTFUSE]\n", 5, "PSKFILE needs SSL = yes");
+	expect_error(TWO "SSL=yes\nCAPATH=/none\n[K2HFTFUSE]\n", 5, "CAPATH: /none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_server),   cmocka_unit_test(test_own_server_unknown),
 		cmocka_unit_test(test_sender_tls),   cmocka_unit_test(test_other_programs),
 		cmocka_unit_test(test_split),        cmocka_unit_test(test_nodes_only),
-		cmocka_unit_test(test_init_in_vain),
+		cmocka_unit_test(test_init_in_vain), cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_lists_wrong),  cmocka_unit_test(test_several_receivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
