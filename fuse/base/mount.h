@@ -33,7 +33,7 @@ struct k2i_keeper {
  * A mount: each part is a struct of the file that owns it, and this leads to them, so that a folder sees no part of one
  * above it; fuse/keeper/parts.h holds them all. The folders, from above: keeper, device, ops, cached, intake, copy,
  * tree, base. The mount is in shared memory: a keeper makes it and starts the worker that serves it, and another worker
- * if that dies. A single thread serves; the client's thread touches loop->waiting and loop->progress_fd only.
+ * if that dies. A single thread serves; the clients' threads touch loop->waiting and loop->progress_fd only.
  */
 struct k2i_mount {
 	const struct k2i_mount_options *options;
@@ -47,7 +47,7 @@ struct k2i_mount {
 
 	struct k2i_keeper keeper;
 	struct k2i_kernel kernel;
-	struct k2i_mount_lane lane;
+	struct k2i_mount_lanes lanes;
 	struct k2i_mount_counts counts;
 	struct k2i_mount_log log;
 
@@ -60,7 +60,7 @@ struct k2i_mount {
 	struct k2i_truncate_probes *probes;
 	struct k2i_handle_table *handles;
 	struct k2i_routes *routes;
-	struct k2i_queue *queue;
+	struct k2i_queues *queues;
 	struct k2i_line_limits *line_limits;
 };
 

@@ -236,7 +236,8 @@ void k2i_pull_inherit(struct k2i_mount *mount)
 {
 	uint64_t now_ns = k2i_clock_now_ns();
 
-	mount->pull->holding = false;
+	for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next)
+		queue->holding = false;
 	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
 		file->asked = 0;
 		file->left = false;
@@ -323,9 +324,9 @@ static void file_ask_later(struct k2i_mount *mount, struct k2i_cached_file *file
 	file_set_due(mount, file, k2i_clock_now_ns() + file_pause_ns(mount, file));
 }
 
-bool k2i_pull_holds(const struct k2i_mount *mount)
+bool k2i_pull_holds(const struct k2i_mount *mount, const struct k2i_queue *queue)
 {
-	return mount->queue->cached_bytes >= K2I_QUEUE_HOLD_BYTES && !k2i_mount_ends(mount);
+	return queue->cached_bytes >= K2I_QUEUE_HOLD_BYTES / mount->queues->count && !k2i_mount_ends(mount);
 }
 
 static bool queued_syncs(const struct k2i_queued *item, uint64_t node)
@@ -337,30 +338,39 @@ static bool queued_syncs(const struct k2i_queued *item, uint64_t node)
 
 bool k2i_pull_holds_file(const struct k2i_mount *mount, uint64_t node)
 {
-	if (k2i_pull_holds(mount))
+	const struct k2i_cached_file *file = node_cached_file(mount, node);
+	const struct k2i_queue *queue = mount->queues->first;
+
+	if (file && k2i_pull_holds(mount, file->stream->queue))
 		return true;
-	return !k2i_mount_ends(mount) &&
-	       (queued_syncs(mount->queue->syncs, node) || queued_syncs(mount->queue->first, node));
+	while (queue && !queued_syncs(queue->first, node))
+		queue = queue->next;
+	return !k2i_mount_ends(mount) && (queue || queued_syncs(mount->queues->syncs, node));
 }
 
 /* Files that are left alone are not believed already. */
-static void pull_hold(struct k2i_mount *mount)
+static void queue_hold(struct k2i_mount *mount, struct k2i_queue *queue)
 {
-	bool holds = k2i_pull_holds(mount);
+	bool holds = k2i_pull_holds(mount, queue);
 
-	for (struct k2i_cached_file *file = mount->pull->first; holds && !mount->pull->holding && file;
-	     file = file->next) {
-		if (!file->left)
+	for (struct k2i_cached_file *file = mount->pull->first; holds && !queue->holding && file; file = file->next) {
+		if (!file->left && file->stream->queue == queue)
 			(void)k2i_pull_leave(mount, file);
 	}
-	mount->pull->holding = holds;
+	queue->holding = holds;
+}
+
+static void pull_hold(struct k2i_mount *mount)
+{
+	for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next)
+		queue_hold(mount, queue);
 }
 
 void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	uint64_t at_ns = k2i_clock_now_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
 
-	mount->pull->holding = false;
+	file->stream->queue->holding = false;
 	if (file->left)
 		k2i_mount_count(&mount->counts.announced_appends, 1);
 	file->left = false;
@@ -427,7 +437,7 @@ static void file_go_on(struct k2i_mount *mount, struct k2i_cached_file *file, ui
 	/*
 	 * Not sooner: the kernel can have copied and dropped a page whose WRITE still waits for the answers to others.
 	 */
-	if (file->left && !mount->queue->first)
+	if (file->left && !file->stream->queue->first)
 		k2i_pull_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
 		file_set_due(mount, file, 0);
@@ -468,14 +478,22 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 	file_go_on(mount, file, file_watermark(mount, file) - before);
 }
 
+/* Nothing is asked: of no file could it go on. With several lanes others may, see k2i_pull_run. */
+static bool pull_rests(const struct k2i_mount *mount)
+{
+	return !mount->pull->first || mount->ending ||
+	       (mount->queues->count == 1 && k2i_queues_wait(mount->queues, UINT64_MAX));
+}
+
 void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 {
 	pull_hold(mount);
-	if (!mount->pull->first || mount->ending || mount->queue->first || now_ns < mount->pull->due_ns)
+	if (pull_rests(mount) || now_ns < mount->pull->due_ns)
 		return;
 	mount->pull->due_ns = UINT64_MAX;
 	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
-		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && file_ask(mount, file)))
+		if (file->asked ||
+		    (file->due_ns <= now_ns + TOGETHER_NS && !file->stream->queue->first && file_ask(mount, file)))
 			continue;
 		file_set_due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + file_pause_ns(mount, file));
 	}
@@ -483,7 +501,7 @@ void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 
 int k2i_pull_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->pull->first || mount->ending || mount->queue->first || mount->pull->due_ns == UINT64_MAX)
+	if (pull_rests(mount) || mount->pull->due_ns == UINT64_MAX)
 		return -1;
 	if (mount->pull->due_ns <= now_ns)
 		return 0;

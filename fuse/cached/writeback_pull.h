@@ -11,6 +11,7 @@ struct k2i_mount;
 struct k2i_handle;
 struct k2i_node_entry;
 struct k2i_pull_wait;
+struct k2i_queue;
 struct k2i_truncate_probe;
 struct k2i_rule_match;
 struct k2i_write;
@@ -52,7 +53,6 @@ struct k2i_pull {
 	uint32_t count;
 	uint64_t due_ns; /* when the first file is to be asked about */
 	uint64_t questions;
-	bool holding; /* the kernel believes no attributes of a file that is appended to, see k2i_pull_holds */
 };
 
 /* Another writer of the file. As k2i_route_open. */
@@ -70,12 +70,12 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file);
 void k2i_pull_inherit(struct k2i_mount *mount);
 
 /*
- * Whether appends wait: enough of them waits for room in the ring already. The kernel would keep a process that waits with dirty
+ * Whether appends to the files of a queue wait: enough of them waits for room in its rings already. The kernel would keep a process that waits with dirty
  * pages from ending: close(2), and so exec(3) and exit, write them back and wait for that, which no signal ends. So
  * appends wait where the kernel asks for attributes before it has their data, which a signal does end, and data that
  * it has is taken into the queue.
  */
-bool k2i_pull_holds(const struct k2i_mount *mount);
+bool k2i_pull_holds(const struct k2i_mount *mount, const struct k2i_queue *queue);
 /*
  * The same for appends to one file: an fsync(2) of it waits, and until it is answered the kernel keeps the file locked for
  * others, whom no signal reaches then.

@@ -72,9 +72,19 @@ static bool drain_has_more(struct k2i_mount *mount)
 	       poll(&device, 1, LOOK_MS) == 1 && device.revents & POLLIN;
 }
 
+/* Waits for the first that has not acknowledged all. */
+static bool clients_drain(const struct k2i_mount *mount)
+{
+	unsigned at = 0;
+
+	while (at < mount->lanes.count && k2hft_client_drain(mount->lanes.lane[at].client, LOOK_MS) == 0)
+		at++;
+	return at == mount->lanes.count;
+}
+
 bool k2i_drain_done(struct k2i_mount *mount)
 {
-	if (!mount->queue->first && k2hft_client_drain(mount->lane.client, LOOK_MS) == 0 && k2i_queue_is_empty(mount))
+	if (!k2i_queues_wait(mount->queues, UINT64_MAX) && clients_drain(mount) && k2i_queue_is_empty(mount))
 		return !drain_has_more(mount);
 	if (k2i_clock_now_ns() < mount->drain->deadline_ns)
 		return false;
@@ -95,38 +105,59 @@ static int drain_report_lost(const struct k2i_mount *mount)
 	return mount->counts.lost_records || mount->drain->aborted ? -ENODATA : 0;
 }
 
+/* Counts of all lanes. */
+struct drained {
+	uint64_t committed_records, unacked_records, dropped_records, given_up_records;
+};
+
+static struct drained lanes_add(const struct k2i_mount *mount)
+{
+	struct drained all = {0};
+
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		const struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+		struct k2hft_ring_stats stats = k2i_ring_stats_get(lane->ring);
+
+		all.committed_records += stats.committed_records;
+		all.unacked_records += stats.unacked_records;
+		all.dropped_records += stats.dropped_records;
+		all.given_up_records += stats.expired_records + stats.unknown_records;
+		if (stats.unacked_records && mount->lanes.count > 1)
+			k2i_log(K2HFT_LOG_WARNING, "mount: %s:%s has not acknowledged %" PRIu64 " records", lane->host,
+				lane->port, stats.unacked_records);
+	}
+	return all;
+}
+
 int k2i_drain_report(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->lane.ring);
-	uint64_t records;
+	struct drained all = lanes_add(mount);
 	int lost = drain_report_lost(mount);
 
 	/* While they are dropped there is a word of some of them, once in ten seconds. */
-	if (stats.dropped_records)
+	if (all.dropped_records)
 		k2i_log(K2HFT_LOG_WARNING,
 			"mount: %" PRIu64 " records were dropped since the ring was made: it was full",
-			stats.dropped_records);
-	records = stats.unacked_records;
-	if (records == 0) {
-		uint64_t given_up = stats.expired_records + stats.unknown_records;
-
-		if (given_up)
+			all.dropped_records);
+	if (all.unacked_records == 0) {
+		if (all.given_up_records)
 			k2i_log(K2HFT_LOG_WARNING,
 				"mount: ended; of %" PRIu64 " records %" PRIu64
 				" were given up, the others are acknowledged",
-				stats.committed_records, given_up);
+				all.committed_records, all.given_up_records);
 		else
 			k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
-				stats.committed_records);
+				all.committed_records);
 		return lost;
 	}
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
-		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s keeps them%s",
-			records, mount->settings->queue_file,
+		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s%s keeps them%s",
+			all.unacked_records, mount->settings->queue_file, mount->lanes.count > 1 ? ".*" : "",
 			mount->settings->queue_fresh ? ", but K2HINIT = yes would start it afresh" : "");
 		return lost;
 	}
 	k2i_log(K2HFT_LOG_ERROR,
-		"mount: ended; %" PRIu64 " records are not acknowledged and lost with the ring's memory", records);
+		"mount: ended; %" PRIu64 " records are not acknowledged and lost with the ring's memory",
+		all.unacked_records);
 	return -ENODATA;
 }

@@ -35,6 +35,7 @@
 #include "fuse/intake/write.h"
 #include "fuse/ops/request.h"
 #include "fuse/intake/queue.h"
+#include "fuse/intake/spread.h"
 #include "fuse/tree/nodes.h"
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
@@ -89,29 +90,31 @@ void k2i_loop_progress(void *argument, uint64_t acked)
 		(void)!write(mount->loop->progress_fd, &one, sizeof(one));
 }
 
-/* The size of a claim for the next request; 0: it does not fit into the ring. */
+/* The size of a claim for the next request; 0: it does not fit into a ring. */
 static size_t place_bytes(const struct k2i_mount *mount)
 {
 	size_t bytes = K2I_HEADROOM_BYTES + (mount->loop->large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
 
-	return bytes <= mount->lane.chunk_bytes_max ? bytes : 0;
+	return bytes <= mount->lanes.chunk_bytes_max ? bytes : 0;
 }
 
-/* Memory for a request's data: in the ring, if it has room and nobody waits for it. -EFAULT: it can't be written. */
+/* Memory for a request's data: in a ring, if it has room and nobody waits for it. -EFAULT: it can't be written. */
 static int place_body(struct k2i_mount *mount, struct request *request)
 {
+	struct k2i_mount_lane *lane = k2i_spread_guess(&mount->lanes);
 	size_t bytes = place_bytes(mount);
 	void *claim;
 
 	request->claim = NULL;
 	request->body = mount->loop->body;
 	request->body_room = K2I_WRITE_BYTES_MAX;
-	if (bytes == 0 || mount->queue->first || k2i_lane_claim(&mount->lane, bytes, &claim))
+	if (bytes == 0 || !lane || k2i_queues_wait(mount->queues, k2i_lane_bit(lane)) ||
+	    k2i_lane_claim(&mount->lanes, lane, bytes, &claim))
 		return 0;
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 	request->body_room = bytes - K2I_HEADROOM_BYTES;
-	return k2i_populate(mount->loop->populated, claim, bytes);
+	return k2i_populate(lane->populated, claim, bytes);
 }
 
 /* Puts a body together that the claim had no room for. */
@@ -195,7 +198,8 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 	/* The kernel asks for that by a SETATTR for data that goes through the cache. */
 	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
 		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
-	k2hft_lease_committed(&mount->loop->lease, write.bytes, k2i_clock_now_ns());
+	if (mount->loop->lease.client)
+		k2hft_lease_committed(&mount->loop->lease, write.bytes, k2i_clock_now_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
 		k2i_pull_write(mount, request->head.in.nodeid, &write);
 	else
@@ -227,7 +231,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	/* mount->loop->body lies just behind the head. */
 	if (request->claim)
 		memcpy(mount->loop->body, request->body, request->bytes - in_head);
-	k2i_lane_drop_claim(&mount->lane);
+	k2i_lane_drop_claim(&mount->lanes);
 	if (request->head.in.opcode == FUSE_INIT)
 		k2i_kernel_init_keep(mount, mount->loop->request, request->bytes);
 	k2i_deferred_requests_serve(mount, &buffer);
@@ -256,7 +260,7 @@ static void request_serve(struct k2i_mount *mount, struct request *request)
 		if (request->bytes < sizeof(request->head.in) + sizeof(argument))
 			break;
 		/* The position that an FSYNC waits for must not include it. */
-		k2i_lane_drop_claim(&mount->lane);
+		k2i_lane_drop_claim(&mount->lanes);
 		memcpy(&argument, &request->head.write, sizeof(argument));
 		if (request->head.in.opcode == FUSE_FSYNC)
 			k2i_request_sync(mount, request->head.in.unique, argument);
@@ -278,7 +282,7 @@ static int serve_one(struct k2i_mount *mount)
 		K2I_CRASH(mount_request_read);
 		request_serve(mount, &request);
 	}
-	k2i_lane_drop_claim(&mount->lane);
+	k2i_lane_drop_claim(&mount->lanes);
 	k2i_journal_step();
 	return status < 0 ? status : 0;
 }
@@ -372,12 +376,13 @@ static bool wants_request(struct k2i_mount *mount)
 	bool room;
 
 	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
-	if (mount->queue->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
+	if (mount->queues->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
-	/* Records that are to be dropped when the ring is full wait for nothing. */
-	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
+	/* Records that are to be dropped when the ring is full wait for nothing. Nor does another lane's writer. */
+	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP || mount->lanes.count > 1)
 		return true;
-	room = !mount->queue->first && k2hft_ring_space_wait(mount->lane.ring, bytes, 0) == 0;
+	room = !k2i_queues_wait(mount->queues, UINT64_MAX) &&
+	       k2hft_ring_space_wait(mount->lanes.lane[0].ring, bytes, 0) == 0;
 	return !k2i_read_backoff_wanted(&mount->loop->backoff, room, mount->loop->lease.held, k2i_clock_now_ns());
 }
 
@@ -416,7 +421,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	if (waiting)
 		k2i_queue_run(mount);
 	k2i_journal_step();
-	k2i_routes_release_streams(mount);
+	k2i_routes_release_streams();
 	if (waiting)
 		k2i_deferred_requests_run(mount);
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->kernel.fd, .events = wants_request(mount) ? POLLIN : 0};
@@ -426,7 +431,8 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	timeout_ms = timeout_sooner(pull_run(mount), waiting ? WAITING_MS : -1);
 	timeout_ms = timeout_sooner(timeout_ms, k2i_truncate_probes_run(mount));
 	/* With an empty queue at the end, k2i_drain_done waits. */
-	timeout_ms = mount->ending && !mount->queue->first ? 0 : timeout_sooner(timeout_ms, sent_ms);
+	timeout_ms =
+		mount->ending && !k2i_queues_wait(mount->queues, UINT64_MAX) ? 0 : timeout_sooner(timeout_ms, sent_ms);
 	error = wait_for_any(mount, waits, timeout_ms);
 	if (error)
 		return error;
@@ -467,7 +473,7 @@ static int serve_again(struct k2i_mount *mount)
 		came_new = status > 0 && request_is_new(&request);
 		if (status > 0)
 			request_serve(mount, &request);
-		k2i_lane_drop_claim(&mount->lane);
+		k2i_lane_drop_claim(&mount->lanes);
 		k2i_journal_step();
 	}
 	k2i_queue_resume_end(mount);
@@ -495,7 +501,7 @@ static bool loop_ended(struct k2i_mount *mount)
 {
 	if (!mount->ending)
 		return false;
-	/* The client's thread tells from now on how much is acknowledged. */
+	/* The clients' threads tell from now on how much is acknowledged. */
 	k2hft_lease_end(&mount->loop->lease);
 	return k2i_drain_done(mount);
 }

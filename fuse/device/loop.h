@@ -10,16 +10,14 @@
 #include "fuse/device/read_backoff.h"
 
 struct k2i_mount;
-struct k2i_populated;
 
 /* The worker's own. */
 struct k2i_loop {
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
 	atomic_uint waiting;      /* 1: the loop wants progress_fd */
-	struct k2hft_lease lease; /* to send what is much */
+	struct k2hft_lease lease; /* to send what is much, with a single lane */
 	struct k2i_read_backoff backoff;
-	struct k2i_populated *populated;
 	char *request;        /* one whole request that does not go to the ring */
 	char *body;           /* its data, K2I_REQUEST_HEAD_BYTES behind */
 	unsigned large_ahead; /* so many requests get room for the largest */

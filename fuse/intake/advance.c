@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "fuse/base/journal.h"
 #include "fuse/base/reply.h"
+#include "fuse/tree/nodes.h"
 #include "fuse/intake/handles.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/base/mount.h"
@@ -196,22 +197,37 @@ int k2i_queue_add_held(struct k2i_mount *mount, struct k2i_handle *handle, enum 
 
 int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t unique, size_t answer_bytes)
 {
+	uint64_t positions[K2I_LANE_COUNT_MAX] = {0};
 	struct k2i_queued item = {
 		.kind = K2I_QUEUED_SYNC,
 		.unique = unique,
 		.handle = handle,
+		.lanes = k2i_node_at(mount->nodes, handle->node)->lanes,
+		.bytes = mount->lanes.count * sizeof(positions[0]),
 		.answer_bytes = answer_bytes,
 	};
+	struct k2i_queue *queue = handle->route ? handle->queue : NULL;
 	struct k2i_handle *other;
 	int status = 0;
 
 	for (uint32_t at = 0; status == 0 && (other = k2i_handle_next(mount->handles, &at));) {
+		if (!other->route || other->node != handle->node)
+			continue;
+		queue = queue ? queue : other->queue;
 		/* Rules that look at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
-		if (other->route && other->node == handle->node && k2i_handle_holds(other) &&
-		    other->route->passes_all && !mount->line_limits->record_bytes_max)
+		if (k2i_handle_holds(other) && other->route->passes_all && !mount->line_limits->record_bytes_max)
 			status = k2i_queue_add_held(mount, other, K2I_QUEUED_SO_FAR);
 	}
-	return status ? status : k2i_queue_add(mount, &item, NULL);
+	/* Nobody writes to the file: nothing of it waits for room. */
+	if (status == 0 && !queue)
+		queue = k2i_queue_of(mount, item.lanes);
+	if (status == 0 && !queue)
+		status = -ENOMEM;
+	if (status)
+		return status;
+	K2I_JOURNAL_KEEP(&handle->queue);
+	handle->queue = queue;
+	return k2i_queue_add(mount, &item, (const char *)positions);
 }
 
 static void queued_answer(struct k2i_mount *mount, const struct k2i_queued *item, int status)
@@ -256,29 +272,57 @@ static void queued_finish_synchronous(struct k2i_mount *mount, struct k2i_queued
 		k2i_reply_status(mount, unique, status);
 }
 
-/* The position that ends all that is in the ring now. */
+/* The positions that end all that is in the rings now. */
 static void sync_begin(struct k2i_mount *mount, struct k2i_queued *item)
 {
-	K2I_JOURNAL_KEEP(mount->queue);
+	uint64_t *positions = (uint64_t *)(void *)item->data;
+
+	K2I_JOURNAL_KEEP(mount->queues);
 	K2I_JOURNAL_KEEP(item);
-	item->position = k2i_ring_stats_get(mount->lane.ring).tail;
-	item->next = mount->queue->syncs;
-	mount->queue->syncs = item;
+	k2i_journal_keep(positions, item->bytes);
+	for (unsigned at = 0; at < mount->lanes.count; at++)
+		positions[at] = k2i_ring_stats_get(mount->lanes.lane[at].ring).tail;
+	item->next = mount->queues->syncs;
+	mount->queues->syncs = item;
+}
+
+/* The ends of a ring; `set`: they have been looked at. */
+struct ring_ends {
+	uint64_t head, tail;
+	bool set;
+};
+
+static bool sync_is_done(const struct k2i_mount *mount, const struct k2i_queued *item, struct ring_ends *rings)
+{
+	const uint64_t *positions = (const uint64_t *)(const void *)item->data;
+
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		if (!(item->lanes & k2i_lane_bit(&mount->lanes.lane[at])))
+			continue;
+		if (!rings[at].set) {
+			struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->lanes.lane[at].ring);
+
+			rings[at] = (struct ring_ends){.head = stats.head, .tail = stats.tail, .set = true};
+		}
+		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
+		if (rings[at].head < positions[at] && rings[at].head < rings[at].tail)
+			return false;
+	}
+	return true;
 }
 
 static void syncs_run(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats;
-	struct k2i_queued **place = &mount->queue->syncs;
+	struct k2i_queued **place = &mount->queues->syncs;
+	struct ring_ends rings[K2I_LANE_COUNT_MAX];
 
 	if (!*place)
 		return;
-	stats = k2i_ring_stats_get(mount->lane.ring);
+	memset(rings, 0, mount->lanes.count * sizeof(rings[0]));
 	while (*place) {
 		struct k2i_queued *item = *place;
 
-		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
-		if (stats.head < item->position && stats.head < stats.tail) {
+		if (!sync_is_done(mount, item, rings)) {
 			place = &item->next;
 			continue;
 		}
@@ -329,10 +373,8 @@ static void queued_fail_rest(struct k2i_mount *mount, struct k2i_queued *item, i
 	queued_answer(mount, &answered, status);
 }
 
-static void queue_advance(struct k2i_mount *mount)
+static void queue_advance(struct k2i_mount *mount, struct k2i_queue *queue)
 {
-	struct k2i_queue *queue = mount->queue;
-
 	while (queue->first) {
 		struct k2i_queued *item = queue->first;
 		int status = item->kind == K2I_QUEUED_SYNC ? 0 : queued_advance(mount, item);
@@ -356,6 +398,12 @@ static void queue_advance(struct k2i_mount *mount)
 	}
 }
 
+/* Its room may go on as a piece: not behind what waits. */
+static bool held_may_go(const struct k2i_handle *handle)
+{
+	return !handle->queue || !handle->queue->first;
+}
+
 /*
  * When what is held takes more memory than HELDMAX, those with the most go on as pieces, so many at once that the next
  * does not have all looked at again. Whether any does.
@@ -369,9 +417,9 @@ static bool held_reduce(struct k2i_mount *mount)
 	if (!k2i_held_too_much(mount))
 		return false;
 	for (uint32_t at = 0; (handle = k2i_handle_next(mount->handles, &at));)
-		largest = handle->line.held_room > largest ? handle->line.held_room : largest;
+		largest = handle->line.held_room > largest && held_may_go(handle) ? handle->line.held_room : largest;
 	for (uint32_t at = 0; left > most - most / 8 && (handle = k2i_handle_next(mount->handles, &at));) {
-		if (handle->line.held_room <= largest / 2)
+		if (handle->line.held_room <= largest / 2 || !held_may_go(handle))
 			continue;
 		left -= handle->line.held_room;
 		if (handle->line.held_bytes) {
@@ -392,21 +440,22 @@ static bool held_reduce(struct k2i_mount *mount)
 
 void k2i_queue_run(struct k2i_mount *mount)
 {
-	if (mount->queue->resuming)
+	if (mount->queues->resuming)
 		return;
-	k2i_lane_drop_claim(&mount->lane);
-	/* Without room for a line end there is none for anything else. */
-	(void)k2i_routes_terminate(mount);
-	do
-		queue_advance(mount);
-	while (!mount->queue->first && held_reduce(mount));
+	k2i_lane_drop_claim(&mount->lanes);
+	/* Without room for a line end there is none for anything else of its lane. */
+	k2i_routes_terminate(mount);
+	do {
+		for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next)
+			queue_advance(mount, queue);
+	} while (held_reduce(mount));
 	syncs_run(mount);
 }
 
 /* `unique` 0: the first. */
-static struct k2i_queued *sync_take(struct k2i_queue *queue, uint64_t unique)
+static struct k2i_queued *sync_take(struct k2i_queues *queues, uint64_t unique)
 {
-	for (struct k2i_queued **place = &queue->syncs; *place; place = &(*place)->next) {
+	for (struct k2i_queued **place = &queues->syncs; *place; place = &(*place)->next) {
 		struct k2i_queued *item = *place;
 
 		if (unique && (item->unique != unique || item->unseen))
@@ -418,17 +467,27 @@ static struct k2i_queued *sync_take(struct k2i_queue *queue, uint64_t unique)
 	return NULL;
 }
 
+static struct k2i_queued *queues_find(const struct k2i_queues *queues, uint64_t unique)
+{
+	struct k2i_queued *item = NULL;
+
+	for (const struct k2i_queue *queue = queues->first; queue && !item; queue = queue->next) {
+		for (item = queue->first; item && (item->unique != unique || item->unseen);)
+			item = item->next;
+	}
+	return item;
+}
+
 bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_queued *item = unique ? sync_take(mount->queue, unique) : NULL, answered;
+	struct k2i_queued *item = unique ? sync_take(mount->queues, unique) : NULL, answered;
 
 	if (item) {
 		queued_finish(mount, item, -EINTR);
 		return true;
 	}
 	/* No answer reaches a request that has not come again yet; the kernel repeats this behind it. */
-	for (item = mount->queue->first; item && (unique == 0 || item->unique != unique || item->unseen);)
-		item = item->next;
+	item = unique ? queues_find(mount->queues, unique) : NULL;
 	if (!item)
 		return false;
 	if (queued_is_refusal(item))
@@ -460,17 +519,22 @@ static uint64_t queued_accepted_records(struct k2i_mount *mount, const struct k2
 	return records;
 }
 
+static void queued_abandon(struct k2i_mount *mount, struct k2i_queued *item, int error)
+{
+	uint64_t records = queued_accepted_records(mount, item);
+
+	if (records)
+		queued_lose(mount, item->handle, records, error);
+	queued_finish(mount, item, error);
+}
+
 /* Each is off its list and answered in one step: a successor finds the others where they were. */
 void k2i_queue_abandon(struct k2i_mount *mount, int error)
 {
-	struct k2i_queue *queue = mount->queue;
-
-	while (queue->first || queue->syncs) {
-		struct k2i_queued *item = queue->first ? queue_take_first(queue) : sync_take(queue, 0);
-		uint64_t records = queued_accepted_records(mount, item);
-
-		if (records)
-			queued_lose(mount, item->handle, records, error);
-		queued_finish(mount, item, error);
+	for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next) {
+		while (queue->first)
+			queued_abandon(mount, queue_take_first(queue), error);
 	}
+	while (mount->queues->syncs)
+		queued_abandon(mount, sync_take(mount->queues, 0), error);
 }

@@ -10,6 +10,7 @@
 #include "fuse/base/journal.h"
 #include "fuse/tree/nodes.h"
 #include "fuse/intake/line_buffer.h"
+#include "fuse/intake/queue.h"
 
 #define HANDLE_COUNT_MAX (1u << 20)
 
@@ -55,7 +56,10 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 		return -ENOMEM;
 	*opened = (struct k2i_handle){.number = number, .node = node, .route = route, .output = output};
 	opened->path = k2i_journal_strdup(path);
-	if (!opened->path) {
+	if (route)
+		opened->queue = k2i_queue_of(mount, k2i_route_lanes(route));
+	if (!opened->path || (route && !opened->queue)) {
+		k2i_journal_free(opened->path);
 		k2i_journal_free(opened);
 		return -ENOMEM;
 	}
@@ -65,8 +69,10 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 	table->free_first = number + 1;
 	table->open_count++;
 	k2i_node_opened(mount->nodes, node);
-	if (route)
+	if (route) {
 		k2i_node_writers(mount->nodes, node, 1);
+		k2i_node_goes_to(mount->nodes, node, opened->queue->lanes);
+	}
 	*handle = opened;
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 struct k2i_cached_file;
 struct k2i_mount;
+struct k2i_queue;
 struct k2i_route;
 struct k2i_outputfile;
 
@@ -25,6 +26,7 @@ struct k2i_handle {
 	struct k2i_handle *flushed_next;
 	char *path;                     /* when it was opened */
 	struct k2i_route *route;        /* NULL: not open for writing, or cached */
+	struct k2i_queue *queue;        /* where what it writes waits for room; NULL: it has no route */
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
 	struct k2i_outputfile *output;  /* what is read; NULL: nothing */

@@ -19,7 +19,7 @@
 
 int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const char *data)
 {
-	struct k2i_queue *queue = mount->queue;
+	struct k2i_queue *queue = item->handle->queue;
 	size_t data_bytes = data ? item->bytes : 0;
 	struct k2i_queued *added = k2i_journal_alloc(sizeof(*added) + data_bytes);
 
@@ -30,6 +30,7 @@ int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const 
 	added->data = NULL;
 	if (data_bytes)
 		added->data = memcpy(added + 1, data, data_bytes);
+	K2I_JOURNAL_KEEP(mount->queues);
 	K2I_JOURNAL_KEEP(queue);
 	K2I_JOURNAL_KEEP(item->handle);
 	if (queue->last) {
@@ -38,7 +39,8 @@ int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const 
 	} else
 		queue->first = added;
 	queue->last = added;
-	*(item->cached ? &queue->cached_bytes : &queue->bytes) += data_bytes;
+	*(item->cached ? &mount->queues->cached_bytes : &mount->queues->bytes) += data_bytes;
+	queue->cached_bytes += item->cached ? data_bytes : 0;
 	item->handle->queued++;
 	if (item->kind == K2I_QUEUED_WRITE)
 		item->handle->unended = true;
@@ -60,10 +62,13 @@ void k2i_queued_free(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	struct k2i_handle *handle = item->handle;
 
-	K2I_JOURNAL_KEEP(mount->queue);
+	size_t data_bytes = item->data ? item->bytes : 0;
+
+	K2I_JOURNAL_KEEP(mount->queues);
+	K2I_JOURNAL_KEEP(handle->queue);
 	K2I_JOURNAL_KEEP(&handle->queued);
-	if (item->data)
-		*(item->cached ? &mount->queue->cached_bytes : &mount->queue->bytes) -= item->bytes;
+	*(item->cached ? &mount->queues->cached_bytes : &mount->queues->bytes) -= data_bytes;
+	handle->queue->cached_bytes -= item->cached ? data_bytes : 0;
 	k2i_journal_free(item);
 	handle->queued--;
 	k2i_handle_free_if_done(mount, handle);
@@ -71,10 +76,12 @@ void k2i_queued_free(struct k2i_mount *mount, struct k2i_queued *item)
 
 void k2i_queue_resume_begin(struct k2i_mount *mount)
 {
-	mount->queue->resuming = true;
-	for (struct k2i_queued *item = mount->queue->first; item; item = item->next)
-		item->unseen = true;
-	for (struct k2i_queued *item = mount->queue->syncs; item; item = item->next)
+	mount->queues->resuming = true;
+	for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next) {
+		for (struct k2i_queued *item = queue->first; item; item = item->next)
+			item->unseen = true;
+	}
+	for (struct k2i_queued *item = mount->queues->syncs; item; item = item->next)
 		item->unseen = true;
 }
 
@@ -93,16 +100,24 @@ static bool see(struct k2i_queued *item, uint64_t unique)
 
 bool k2i_queue_resent(struct k2i_mount *mount, uint64_t unique)
 {
-	return unique & K2I_UNIQUE_RESENT && (see(mount->queue->first, unique) || see(mount->queue->syncs, unique));
+	const struct k2i_queue *queue = mount->queues->first;
+
+	if (!(unique & K2I_UNIQUE_RESENT))
+		return false;
+	while (queue && !see(queue->first, unique))
+		queue = queue->next;
+	return queue || see(mount->queues->syncs, unique);
 }
 
 void k2i_queue_resume_end(struct k2i_mount *mount)
 {
-	for (struct k2i_queued *item = mount->queue->first; item; item = item->next) {
-		if (item->unseen && item->unique)
-			k2i_queued_forget_request(item);
+	for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next) {
+		for (struct k2i_queued *item = queue->first; item; item = item->next) {
+			if (item->unseen && item->unique)
+				k2i_queued_forget_request(item);
+		}
 	}
-	mount->queue->resuming = false;
+	mount->queues->resuming = false;
 }
 
 uint64_t k2i_queue_cached_bytes_max(void)
@@ -114,5 +129,5 @@ uint64_t k2i_queue_cached_bytes_max(void)
 
 bool k2i_queue_is_empty(const struct k2i_mount *mount)
 {
-	return !mount->queue->first && !mount->queue->syncs && !mount->routes->missing_newline_first;
+	return !k2i_queues_wait(mount->queues, UINT64_MAX) && !mount->queues->syncs && !mount->routes->listed;
 }

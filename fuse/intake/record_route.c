@@ -8,6 +8,7 @@
 #include "app/program/ring_stats.h"
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
+#include "fuse/intake/spread.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/base/journal.h"
 #include "fuse/tree/tree.h"
@@ -20,15 +21,16 @@
 
 /* Streams to be released when the step is done. */
 static struct {
-	uint32_t stream_id;
+	const struct k2i_mount_lane *lane;
+	uint32_t id;
 	bool used;
 } releases[RELEASES_MAX];
 static unsigned release_count;
 
 /* Whether one comes free by itself: of a file that is closed, when its records have been taken and are acknowledged. */
-static bool stream_number_comes(const struct k2i_mount *mount)
+static bool stream_number_comes(const struct k2i_mount *mount, const struct k2i_mount_lane *lane)
 {
-	bool comes = release_count || k2i_ring_stats_get(mount->lane.ring).streams < K2HFT_STREAM_COUNT_MAX;
+	bool comes = release_count || k2i_ring_stats_get(lane->ring).streams < K2HFT_STREAM_COUNT_MAX;
 	const struct k2i_handle *handle;
 
 	for (uint32_t number = 0; !comes && (handle = k2i_handle_next(mount->handles, &number));)
@@ -36,50 +38,76 @@ static bool stream_number_comes(const struct k2i_mount *mount)
 	return comes && mount->settings->full != K2HFT_FULL_DROP && !mount->ending;
 }
 
-static int route_declare(struct k2i_mount *mount, struct k2i_route *route, const char *path)
+static int stream_declare(struct k2i_mount *mount, struct k2i_route_stream *stream)
 {
-	struct k2hft_stream stream = {
-		.path = path,
+	const struct k2hft_stream declared = {
+		.path = stream->route->path,
 		.mode = mount->settings->binary ? K2HFT_STREAM_BINARY : K2HFT_STREAM_TEXT,
 	};
-	int status;
+	int status = k2hft_stream_declare(stream->lane->ring, &declared, &stream->id);
 
-	if (!route->transfer)
-		return 0;
-	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
-		return -ENAMETOOLONG;
-	status = k2hft_stream_declare(mount->lane.ring, &stream, &route->stream_id);
 	if (status == -ENOSPC) /* no number is free */
-		return stream_number_comes(mount) ? -EAGAIN : -ENFILE;
+		return stream_number_comes(mount, stream->lane) ? -EAGAIN : -ENFILE;
 	if (status == -EBUSY) /* an attached process is stopped while it declares */
 		return -EAGAIN;
-	route->declared = status == 0;
+	stream->declared = status == 0;
 	return status;
+}
+
+static int route_declare(struct k2i_mount *mount, struct k2i_route *route)
+{
+	int status = 0;
+
+	if (route->stream_count && strlen(route->path) > K2HFT_STREAM_PATH_BYTES_MAX)
+		return -ENAMETOOLONG;
+	for (unsigned at = 0; status == 0 && at < route->stream_count; at++)
+		status = stream_declare(mount, &route->streams[at]);
+	return status;
+}
+
+/* Without a rule for it: -EPERM. Its streams are behind it. */
+static int route_make(struct k2i_mount *mount, const char *path, struct k2i_route **route)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
+	bool transfer = match && k2i_rule_settings(match)->transfer;
+	unsigned lanes[K2I_LANE_COUNT_MAX], copies = 0,
+					    count = transfer ? k2i_spread_lanes(mount, path, lanes, &copies) : 0;
+	struct k2i_route *made;
+
+	if (!match)
+		return -EPERM;
+	made = k2i_journal_alloc(sizeof(*made) + count * sizeof(made->streams[0]));
+	if (!made)
+		return -ENOMEM;
+	*made = (struct k2i_route){
+		.match = match,
+		.passes_all = mount->settings->binary || k2i_rule_passes_all(match),
+		.transfer = transfer,
+		.streams = (struct k2i_route_stream *)(void *)(made + 1),
+		.stream_count = count,
+		.copies = copies,
+	};
+	for (unsigned at = 0; at < count; at++)
+		made->streams[at] = (struct k2i_route_stream){.route = made, .lane = &mount->lanes.lane[lanes[at]]};
+	*route = made;
+	return 0;
 }
 
 static int route_open_one(struct k2i_mount *mount, const char *path, struct k2i_route **route)
 {
-	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
 	struct k2i_route *opened;
-	int status;
+	int status = route_make(mount, path, &opened);
 
-	if (!match)
-		return -EPERM;
-	opened = k2i_journal_alloc(sizeof(*opened));
-	if (!opened)
-		return -ENOMEM;
-	memset(opened, 0, sizeof(*opened));
-	opened->match = match;
-	opened->passes_all = mount->settings->binary || k2i_rule_passes_all(match);
-	opened->transfer = k2i_rule_settings(match)->transfer;
+	if (status)
+		return status;
 	opened->path = k2i_journal_strdup(path);
 	status = opened->path ? 0 : -ENOMEM;
 	if (status == 0 && !opened->passes_all)
-		status = k2i_rule_scratch_create(match, &opened->scratch);
+		status = k2i_rule_scratch_create(opened->match, &opened->scratch);
 	if (status == 0)
-		status = k2i_outputfile_get(mount, match, path, &opened->output);
+		status = k2i_outputfile_get(mount, opened->match, path, &opened->output);
 	if (status == 0)
-		status = route_declare(mount, opened, path);
+		status = route_declare(mount, opened);
 	if (status) {
 		k2i_route_close(mount, opened);
 		return status;
@@ -98,6 +126,7 @@ static int route_open_next(struct k2i_mount *mount, struct k2i_route *route, con
 	if (status == 0) {
 		route->next->node = node;
 		k2i_node_opened(mount->nodes, node);
+		k2i_node_goes_to(mount->nodes, node, k2i_route_lanes(route->next));
 		k2i_node_keep(k2i_node_at(mount->nodes, node));
 		k2i_node_at(mount->nodes, node)->is_copy_target = true;
 	}
@@ -127,30 +156,50 @@ int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route *
 	return status;
 }
 
-void k2i_routes_release_streams(struct k2i_mount *mount)
+uint64_t k2i_route_lanes(const struct k2i_route *route)
+{
+	uint64_t lanes = 0;
+
+	for (; route; route = route->next) {
+		for (unsigned at = 0; at < route->stream_count; at++)
+			lanes |= k2i_lane_bit(route->streams[at].lane);
+	}
+	return lanes;
+}
+
+void k2i_routes_release_streams(void)
 {
 	while (release_count) {
-		uint32_t stream_id = releases[--release_count].stream_id;
+		struct k2hft_ring *ring = releases[--release_count].lane->ring;
 
 		/*
 		 * A stream that nobody has written to, as of files that are only made or touched, waits for no
 		 * acknowledgement.
 		 */
 		if (releases[release_count].used)
-			(void)k2hft_stream_release(mount->lane.ring, stream_id);
+			(void)k2hft_stream_release(ring, releases[release_count].id);
 		else
-			(void)k2hft_stream_withdraw(mount->lane.ring, stream_id);
+			(void)k2hft_stream_withdraw(ring, releases[release_count].id);
 	}
+}
+
+void k2i_route_stream_free(struct k2i_route_stream *stream)
+{
+	if (!stream->declared)
+		return;
+	if (release_count == RELEASES_MAX)
+		k2i_routes_release_streams();
+	releases[release_count].lane = stream->lane;
+	releases[release_count].id = stream->id;
+	releases[release_count++].used = stream->used;
+	K2I_JOURNAL_KEEP(stream);
+	stream->declared = false;
 }
 
 void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route)
 {
-	if (route->declared) {
-		if (release_count == RELEASES_MAX)
-			k2i_routes_release_streams(mount);
-		releases[release_count].stream_id = route->stream_id;
-		releases[release_count++].used = route->used;
-	}
+	for (unsigned at = 0; at < route->stream_count; at++)
+		k2i_route_stream_free(&route->streams[at]);
 	if (route->node != K2I_NODE_NONE)
 		k2i_node_closed(mount->nodes, route->node);
 	k2i_outputfile_put(route->output);
@@ -160,20 +209,34 @@ void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route)
 	k2i_journal_free(route);
 }
 
+static void route_close_but_listed(struct k2i_route *route)
+{
+	K2I_JOURNAL_KEEP(route);
+	route->closed = true;
+	route->next = NULL;
+	for (unsigned at = 0; at < route->stream_count; at++) {
+		if (!route->streams[at].listed)
+			k2i_route_stream_free(&route->streams[at]);
+	}
+}
+
 void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route)
 {
 	while (route) {
 		struct k2i_route *next = route->next;
 
-		if (route->missing_newline) {
-			K2I_JOURNAL_KEEP(route);
-			route->closed = true;
-			route->next = NULL;
-		} else {
+		if (route->listed)
+			route_close_but_listed(route);
+		else
 			k2i_route_free(mount, route);
-		}
 		route = next;
 	}
+}
+
+/* A ring has forgotten who declared streams, but not their numbers. */
+static int stream_inherit(struct k2i_mount *mount, struct k2i_route_stream *stream)
+{
+	return stream->declared && stream->lane->streams_forgotten ? stream_declare(mount, stream) : 0;
 }
 
 int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
@@ -189,21 +252,26 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 			status == 0 && k2i_outputfile_get(mount, route->match, route->path, &route->output);
 		if (route->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
-		/* The ring has forgotten who declared streams, but not their numbers. */
-		if (status == 0 && route->declared && mount->lane.streams_forgotten)
-			status = route_declare(mount, route, route->path);
+		for (unsigned at = 0; status == 0 && at < route->stream_count; at++)
+			status = stream_inherit(mount, &route->streams[at]);
 	}
 	return status;
 }
 
 int k2i_routes_inherit(struct k2i_mount *mount)
 {
-	struct k2i_route *route = mount->routes->missing_newline_first;
+	struct k2i_route_stream *stream;
 	int status = 0;
 
-	for (; status == 0 && route; route = route->missing_newline_next) {
-		if (route->closed)
-			status = k2i_route_inherit(mount, route);
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		stream = mount->lanes.lane[at].missing_newline_first;
+		for (; status == 0 && stream; stream = stream->missing_newline_next) {
+			if (!stream->route->closed)
+				continue;
+			stream->route->scratch = NULL;
+			stream->route->output = NULL;
+			status = stream_inherit(mount, stream);
+		}
 	}
 	return status;
 }

@@ -9,51 +9,68 @@
 #include "app/rules/rules.h"
 
 struct k2i_mount;
+struct k2i_mount_lane;
 struct k2i_outputfile;
 
+/* A route's stream in the ring of a lane. */
+struct k2i_route_stream {
+	struct k2i_route *route;
+	struct k2i_mount_lane *lane;
+	uint32_t id;
+	bool declared;
+	bool used;            /* it has had a chunk, or was to have one */
+	bool rest_dropped;    /* the full ring dropped the begin of the record whose pieces come now */
+	bool missing_newline; /* of a line pieces are out, its rest was dropped: see k2i_routes_terminate */
+	bool listed;          /* for that, in its lane's list */
+	uint32_t missing_newline_pid;
+	struct k2i_route_stream *missing_newline_next;
+};
+
 /*
- * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the route of
- * another file of the mount. Bytes that the ring has no room for are pending. It is in shared memory; scratch and
+ * Where the records of one open file go: through its rule, to streams of the rings, to OUTPUTFILE, or on to the route of
+ * another file of the mount. Bytes that a ring has no room for are pending. It is in shared memory; scratch and
  * output are the process's own.
  */
 struct k2i_route {
 	const struct k2i_rule_match *match;
 	struct k2i_rule_scratch *scratch;
-	bool passes_all; /* no record needs a look */
-	bool transfer;   /* TRUNS */
-	bool declared;
-	bool used;         /* its stream has had a chunk, or was to have one */
+	bool passes_all;   /* no record needs a look */
+	bool transfer;     /* TRUNS */
 	bool rest_dropped; /* the rule did not pass the record whose pieces come now, or replaced it as a whole */
-	uint32_t stream_id;
-	uint32_t node;                 /* of a file that gets its records from another one: its size grows too */
+	uint32_t node;     /* of a file that gets its records from another one: its size grows too */
 	struct k2i_outputfile *output; /* outside of the mount; NULL: none */
 	bool output_missing;           /* there is one, but this process could not open it yet */
 	struct k2i_route *next;        /* OUTPUTFILE inside of the mount */
 	char *path;                    /* when it was opened */
 
+	struct k2i_route_stream *streams; /* in the lanes that it can go to; they are part of the route's memory */
+	unsigned stream_count;            /* 0: nothing is transferred */
+	unsigned copies;                  /* so many of them get each chunk: all, or 1 */
+	unsigned stream_at;               /* which had the last chunk, or, of copies, gets the pending one next */
+
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
 	bool pending_continued, pending_continues;
-	bool missing_newline; /* of a line pieces are out, its rest was dropped: see k2i_routes_terminate */
-	bool closed;          /* and is there for that only */
-	uint32_t writer_pid, missing_newline_pid;
-	struct k2i_route *missing_newline_next;
+	bool closed;     /* and is there for missing newlines only */
+	unsigned listed; /* of its streams */
+	uint32_t writer_pid;
 	uint64_t time_ns;
 };
 
 /* The state that the routes of a mount share. */
 struct k2i_routes {
-	struct k2i_route *missing_newline_first; /* see k2i_routes_terminate */
+	uint32_t listed; /* streams in the lists of all lanes, see k2i_routes_terminate */
 };
 
 /*
- * Whether records may go into the ring as they stand in a claim: a stream gets them and no other file of the mount, no
+ * Whether records may go into the ring as they stand in a claim: one stream gets them and no other file of the mount, no
  * line of another has to end before, and a rule leaves some out at most, of whole ones.
  */
 static inline bool k2i_route_takes_in_place(const struct k2i_routes *routes, const struct k2i_route *route,
 					    bool continued)
 {
-	return route->transfer && !route->next && !route->rest_dropped && !routes->missing_newline_first &&
+	return route->copies == 1 && !route->next && !route->rest_dropped && !routes->listed &&
+	       !route->streams[route->stream_at].rest_dropped &&
 	       (route->passes_all || (!continued && !k2i_rule_replaces(route->match)));
 }
 
@@ -72,14 +89,18 @@ struct k2i_records {
  */
 int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route **route);
 void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
+/* All lanes that records of it can go to, on whatever way. */
+uint64_t k2i_route_lanes(const struct k2i_route *route);
 /* Whether or not it misses a newline. */
 void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route);
+/* Its number goes back when the step is done. */
+void k2i_route_stream_free(struct k2i_route_stream *stream);
 /*
  * Gives the ring the streams of closed routes back, when the step in which they were closed is done: the ring is not in the
  * journal, and a successor who did that once more would take the stream from others who have the file open. A worker
  * that is killed in between leaves a stream that is free when nobody has the ring open.
  */
-void k2i_routes_release_streams(struct k2i_mount *mount);
+void k2i_routes_release_streams(void);
 /*
  * In place of a process that died: opens again what was its own; an output that can't be, with a warning, when there is
  * something for it. -ENOMEM
@@ -104,13 +125,15 @@ int k2i_route_append_output(struct k2i_mount *mount, struct k2i_route *route, co
 
 /* Records as a chunk counts them. */
 uint32_t k2i_records_count(const struct k2i_mount *mount, const char *data, size_t bytes);
-/* Commits records that stand at `offset` in the lane's claim as a chunk of the route's stream, see k2i_lane_commit. */
-int k2i_route_commit(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t offset,
-		     bool answered);
+/* The stream that the next chunk goes to; `continued`: it goes on with a record, which stays on its lane. */
+struct k2i_route_stream *k2i_route_stream_next(struct k2i_mount *mount, struct k2i_route *route, bool continued);
+/* Commits records that stand at `offset` in the claim, of the stream's lane, as a chunk; see k2i_lane_commit. */
+int k2i_route_commit(struct k2i_mount *mount, struct k2i_route_stream *stream, const struct k2i_records *records,
+		     size_t offset, bool answered);
 
 /* -ENOMEM: nothing is added. */
 int k2i_route_add_pending(struct k2i_route *route, const struct k2i_records *records);
-/* Puts pending records into the ring. -EAGAIN: it is full, some are pending still. */
+/* Puts pending records into the rings. -EAGAIN: one is full, some are pending still. */
 int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route);
 /* The mount ends, and there was no room for the pending records; returns how many there were. */
 uint64_t k2i_route_forget_pending(struct k2i_mount *mount, struct k2i_route *route);
@@ -122,10 +145,9 @@ size_t k2i_route_pending(const struct k2i_route *route);
 
 /*
  * Ends lines of which pieces are out and the full ring dropped the rest: the next line of their stream, by any writer,
- * would go on with them. It goes before all else, and a route that misses a newline outlives its file. -EAGAIN: no
- * room.
+ * would go on with them. It goes before all else of its lane, and a route that misses a newline outlives its file.
  */
-int k2i_routes_terminate(struct k2i_mount *mount);
+void k2i_routes_terminate(struct k2i_mount *mount);
 /* The mount ends: frees closed routes that miss a newline still, and gives streams back. */
 void k2i_routes_forget(struct k2i_mount *mount);
 

@@ -8,6 +8,7 @@
 #include "fuse/intake/line_buffer.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/base/mount.h"
+#include "fuse/intake/spread.h"
 
 /* More is given back when nothing is pending. */
 #define PENDING_ROOM_KEPT (512u * 1024)
@@ -17,20 +18,27 @@ uint32_t k2i_records_count(const struct k2i_mount *mount, const char *data, size
 	return mount->settings->binary ? 1 : k2i_lines_count(data, bytes);
 }
 
-/* Before a chunk of its stream is committed. */
-static void route_use(struct k2i_route *route)
+/* Before a chunk of it is committed, or dropped. */
+static void stream_use(struct k2i_route_stream *stream)
 {
-	if (route->used)
+	struct k2i_route *route = stream->route;
+	unsigned at = (unsigned)(stream - route->streams);
+
+	if (route->copies == 1 && route->stream_at != at) {
+		K2I_JOURNAL_KEEP(&route->stream_at);
+		route->stream_at = at;
+	}
+	if (stream->used)
 		return;
-	K2I_JOURNAL_KEEP(route);
-	route->used = true;
+	K2I_JOURNAL_KEEP(stream);
+	stream->used = true;
 }
 
-int k2i_route_commit(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t offset,
-		     bool answered)
+int k2i_route_commit(struct k2i_mount *mount, struct k2i_route_stream *stream, const struct k2i_records *records,
+		     size_t offset, bool answered)
 {
 	struct k2hft_chunk chunk = {
-		.stream_id = route->stream_id,
+		.stream_id = stream->id,
 		/* Not sooner than with a claim: while the ring is full, every request that is served tries one. */
 		.record_count = k2i_records_count(mount, records->data, records->bytes),
 		.time_ns = records->time_ns,
@@ -39,8 +47,16 @@ int k2i_route_commit(struct k2i_mount *mount, struct k2i_route *route, const str
 			 (records->continues ? K2HFT_CHUNK_CONTINUES : 0u),
 	};
 
-	route_use(route);
-	return k2i_lane_commit(&mount->lane, &chunk, offset, records->bytes, answered);
+	stream_use(stream);
+	return k2i_lane_commit(&mount->lanes, &chunk, offset, records->bytes, answered);
+}
+
+struct k2i_route_stream *k2i_route_stream_next(struct k2i_mount *mount, struct k2i_route *route, bool continued)
+{
+	if (route->stream_count == route->copies || continued)
+		return &route->streams[route->stream_at];
+	/* The streams are those of all lanes, in their order. */
+	return &route->streams[k2i_spread_choose(&mount->lanes)->index];
 }
 
 int k2i_route_add_pending(struct k2i_route *route, const struct k2i_records *records)
@@ -72,33 +88,37 @@ int k2i_route_add_pending(struct k2i_route *route, const struct k2i_records *rec
 	return 0;
 }
 
-static void route_miss_newline(struct k2i_mount *mount, struct k2i_route *route)
+static void stream_miss_newline(struct k2i_mount *mount, struct k2i_route_stream *stream, uint32_t writer_pid)
 {
-	if (!route->missing_newline) {
-		K2I_JOURNAL_KEEP(&mount->routes->missing_newline_first);
-		route->missing_newline_next = mount->routes->missing_newline_first;
-		mount->routes->missing_newline_first = route;
+	if (!stream->listed) {
+		K2I_JOURNAL_KEEP(&stream->lane->missing_newline_first);
+		K2I_JOURNAL_KEEP(&stream->route->listed);
+		K2I_JOURNAL_KEEP(mount->routes);
+		stream->missing_newline_next = stream->lane->missing_newline_first;
+		stream->lane->missing_newline_first = stream;
+		stream->listed = true;
+		stream->route->listed++;
+		mount->routes->listed++;
 	}
-	route->missing_newline = true;
-	route->missing_newline_pid = route->writer_pid;
+	stream->missing_newline = true;
+	stream->missing_newline_pid = writer_pid;
 }
 
-static void pending_drop(struct k2i_mount *mount, struct k2i_route *route)
+/* The full ring drops records that are pending for the stream. */
+static void records_drop(struct k2i_mount *mount, struct k2i_route_stream *stream, const struct k2i_records *records)
 {
-	const char *data = route->pending + route->pending_from;
-	size_t bytes = route->pending_bytes - route->pending_from;
-	uint64_t records = k2i_records_count(mount, data, bytes);
+	uint64_t count = k2i_records_count(mount, records->data, records->bytes);
 
-	K2I_JOURNAL_KEEP(route);
-	route->rest_dropped = route->pending_continues;
-	if (route->pending_continued && !mount->settings->binary)
-		route_miss_newline(mount, route);
-	route->pending_bytes = route->pending_from = 0;
+	stream_use(stream);
+	K2I_JOURNAL_KEEP(stream);
+	stream->rest_dropped = records->continues;
+	if (records->continued && !mount->settings->binary)
+		stream_miss_newline(mount, stream, records->writer_pid);
 	/* Other records take the place of these. */
 	k2i_journal_step();
-	k2hft_producer_drop(mount->lane.producer, records);
+	k2hft_producer_drop(stream->lane->producer, count);
 	k2i_log_limited(&mount->log.full, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-			"mount: the ring is full: %llu records were dropped", (unsigned long long)records);
+			"mount: the ring is full: %llu records were dropped", (unsigned long long)count);
 }
 
 void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *route)
@@ -110,90 +130,149 @@ void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *rout
 			route->path, mount->line_limits->piece_bytes_max);
 }
 
-/* A chunk of the pending bytes. */
-static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
+static int missing_newline_push(struct k2i_mount *mount, struct k2i_route_stream *stream)
+{
+	struct k2i_records records = {
+		.bytes = 1,
+		.continued = true,
+		.writer_pid = stream->missing_newline_pid,
+		.time_ns = stream->route->time_ns,
+	};
+	void *payload;
+	int status = k2i_lane_claim(&mount->lanes, stream->lane, 1, &payload);
+
+	if (status)
+		return status;
+	records.data = memcpy(payload, "\n", 1);
+	K2I_JOURNAL_KEEP(stream);
+	stream->missing_newline = false;
+	status = k2i_route_commit(mount, stream, &records, 0, false);
+	stream->missing_newline = status != 0;
+	return status;
+}
+
+/* The first of the lane's list leaves it. */
+static void listed_take(struct k2i_mount *mount, struct k2i_mount_lane *lane)
+{
+	struct k2i_route_stream *stream = lane->missing_newline_first;
+	struct k2i_route *route = stream->route;
+
+	K2I_JOURNAL_KEEP(&lane->missing_newline_first);
+	K2I_JOURNAL_KEEP(stream);
+	K2I_JOURNAL_KEEP(&route->listed);
+	K2I_JOURNAL_KEEP(mount->routes);
+	lane->missing_newline_first = stream->missing_newline_next;
+	stream->listed = false;
+	mount->routes->listed--;
+	if (--route->listed == 0 && route->closed)
+		k2i_route_free(mount, route);
+	else if (route->closed)
+		k2i_route_stream_free(stream);
+}
+
+/* -EAGAIN: no room. */
+static int lane_terminate(struct k2i_mount *mount, struct k2i_mount_lane *lane)
+{
+	int status = 0;
+
+	while (lane->missing_newline_first && status == 0) {
+		/* A worker can have died between the one and the other. */
+		if (lane->missing_newline_first->missing_newline)
+			status = missing_newline_push(mount, lane->missing_newline_first);
+		if (status == 0)
+			listed_take(mount, lane);
+	}
+	return status;
+}
+
+void k2i_routes_terminate(struct k2i_mount *mount)
+{
+	for (unsigned at = 0; mount->routes->listed && at < mount->lanes.count; at++)
+		(void)lane_terminate(mount, &mount->lanes.lane[at]);
+}
+
+void k2i_routes_forget(struct k2i_mount *mount)
+{
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		while (mount->lanes.lane[at].missing_newline_first)
+			listed_take(mount, &mount->lanes.lane[at]);
+	}
+	k2i_routes_release_streams();
+}
+
+/* The next chunk of what is pending; `*cut`: in the midst of a record. */
+static struct k2i_records pending_chunk(const struct k2i_mount *mount, const struct k2i_route *route, bool *cut)
 {
 	const char *data = route->pending + route->pending_from;
-	size_t bytes = route->pending_bytes - route->pending_from, most = mount->lane.chunk_bytes_max;
+	size_t bytes = route->pending_bytes - route->pending_from, most = mount->lanes.chunk_bytes_max;
 	struct k2i_records records = {
+		.data = data,
 		.bytes = bytes < most ? bytes : most,
 		.continued = route->pending_continued,
 		.writer_pid = route->writer_pid,
 		.time_ns = route->time_ns,
 	};
-	bool cut = bytes > most;
-	void *payload;
-	int status;
 
+	*cut = bytes > most;
 	if (!mount->settings->binary)
-		records.bytes = k2i_lines_chunk(data, bytes, most, mount->line_limits->piece_bytes_max, &cut);
-	records.continues = cut || (records.bytes == bytes && route->pending_continues);
-	status = k2i_lane_claim(&mount->lane, records.bytes, &payload);
-	if (status)
-		return status;
-	records.data = memcpy(payload, data, records.bytes);
+		records.bytes = k2i_lines_chunk(data, bytes, most, mount->line_limits->piece_bytes_max, cut);
+	records.continues = *cut || (records.bytes == bytes && route->pending_continues);
+	return records;
+}
+
+/* A stream has the chunk, or does not get it: the next one's turn, and behind the last the next chunk's. */
+static void pending_pass(struct k2i_mount *mount, struct k2i_route *route, size_t bytes, bool cut)
+{
 	K2I_JOURNAL_KEEP(route);
-	route->pending_from += records.bytes;
+	if (route->copies > 1 && ++route->stream_at < route->copies)
+		return;
+	if (route->copies > 1)
+		route->stream_at = 0;
+	route->pending_from += bytes;
 	route->pending_continued = cut;
 	if (cut)
 		k2i_route_count_piece(mount, route);
-	status = k2i_route_commit(mount, route, &records, 0, false);
-	if (status)
-		route->pending_from -= records.bytes;
-	return status;
 }
 
-static int missing_newline_push(struct k2i_mount *mount, struct k2i_route *route)
+/*
+ * A chunk of the pending bytes into the ring of one lane is a step of its own. Each of several copies is one, and the bytes
+ * stay pending until the last is committed: so a successor goes on with the copies that are missing, and with no other.
+ */
+static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 {
-	struct k2i_records records = {
-		.bytes = 1,
-		.continued = true,
-		.writer_pid = route->missing_newline_pid,
-		.time_ns = route->time_ns,
-	};
+	bool cut;
+	struct k2i_records records = pending_chunk(mount, route, &cut);
+	struct k2i_route_stream *stream = k2i_route_stream_next(mount, route, records.continued);
+	const struct k2i_route before = *route;
 	void *payload;
-	int status = k2i_lane_claim(&mount->lane, 1, &payload);
+	int status;
 
+	if (records.continued && stream->rest_dropped) {
+		K2I_JOURNAL_KEEP(stream);
+		stream->rest_dropped = records.continues;
+		pending_pass(mount, route, records.bytes, cut);
+		return 0;
+	}
+	status = lane_terminate(mount, stream->lane);
+	if (status == 0)
+		status = k2i_lane_claim(&mount->lanes, stream->lane, records.bytes, &payload);
+	if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP) {
+		pending_pass(mount, route, records.bytes, cut);
+		records_drop(mount, stream, &records);
+		return 0;
+	}
 	if (status)
 		return status;
-	records.data = memcpy(payload, "\n", 1);
-	K2I_JOURNAL_KEEP(route);
-	route->missing_newline = false;
-	status = k2i_route_commit(mount, route, &records, 0, false);
-	route->missing_newline = status != 0;
-	return status;
-}
-
-/* The first of those that miss a newline does so no more. */
-static void missing_newline_take(struct k2i_mount *mount)
-{
-	struct k2i_route *route = mount->routes->missing_newline_first;
-
-	K2I_JOURNAL_KEEP(&mount->routes->missing_newline_first);
-	mount->routes->missing_newline_first = route->missing_newline_next;
-	if (route->closed)
-		k2i_route_free(mount, route);
-}
-
-int k2i_routes_terminate(struct k2i_mount *mount)
-{
-	int status = 0;
-
-	while (mount->routes->missing_newline_first && status == 0) {
-		/* A worker can have died between the one and the other. */
-		if (mount->routes->missing_newline_first->missing_newline)
-			status = missing_newline_push(mount, mount->routes->missing_newline_first);
-		if (status == 0)
-			missing_newline_take(mount);
+	records.data = memcpy(payload, records.data, records.bytes);
+	if (stream->rest_dropped) {
+		K2I_JOURNAL_KEEP(stream);
+		stream->rest_dropped = false;
 	}
+	pending_pass(mount, route, records.bytes, cut);
+	status = k2i_route_commit(mount, stream, &records, 0, false);
+	if (status)
+		*route = before;
 	return status;
-}
-
-void k2i_routes_forget(struct k2i_mount *mount)
-{
-	while (mount->routes->missing_newline_first)
-		missing_newline_take(mount);
-	k2i_routes_release_streams(mount);
 }
 
 static void pending_forget(struct k2i_route *route)
@@ -212,13 +291,9 @@ int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route)
 {
 	for (; route; route = route->next) {
 		while (route->pending_from < route->pending_bytes) {
-			int status = k2i_routes_terminate(mount);
+			int status = pending_push(mount, route);
 
-			if (status == 0)
-				status = pending_push(mount, route);
-			if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP)
-				pending_drop(mount, route);
-			else if (status)
+			if (status)
 				return status;
 		}
 		if (route->pending_bytes)

@@ -35,7 +35,8 @@ static void held_lose(struct k2i_mount *mount)
 static bool handles_share_stream(const struct k2i_handle *one, const struct k2i_handle *other)
 {
 	if (one->route->transfer && other->route->transfer)
-		return one->route->stream_id == other->route->stream_id;
+		return one->route->streams->id == other->route->streams->id &&
+		       one->route->streams->lane == other->route->streams->lane;
 	return one->node == other->node;
 }
 
@@ -104,7 +105,7 @@ static bool write_commit_at_once(struct k2i_mount *mount, const struct k2i_write
 
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
 {
-	bool answered = mount->queue->cached_bytes < k2i_queue_cached_bytes_max();
+	bool answered = mount->queues->cached_bytes < k2i_queue_cached_bytes_max();
 	struct k2i_queued item = write_item(write, stream);
 	int status;
 

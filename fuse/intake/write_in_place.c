@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
+#include "fuse/intake/spread.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
@@ -31,16 +32,16 @@ static size_t claim_settle(const struct k2i_write *write, size_t before)
 }
 
 /* The end of the step: with nothing to publish, of the answer alone. `records` stand in the claim. */
-static int records_publish(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_route *route,
+static int records_publish(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_route_stream *stream,
 			   const struct k2i_records *records)
 {
 	bool answered;
 
-	(void)k2i_route_append_output(mount, route, records->data, records->bytes);
+	(void)k2i_route_append_output(mount, stream->route, records->data, records->bytes);
 	answered = k2i_reply_prepare_written(write->unique, write->answer_bytes);
 	if (records->bytes)
-		return k2i_route_commit(mount, route, records, (size_t)(records->data - write->claim), answered);
-	k2i_lane_drop_claim(&mount->lane);
+		return k2i_route_commit(mount, stream, records, (size_t)(records->data - write->claim), answered);
+	k2i_lane_drop_claim(&mount->lanes);
 	if (answered)
 		k2i_journal_step_answered();
 	else
@@ -49,7 +50,8 @@ static int records_publish(struct k2i_mount *mount, const struct k2i_write *writ
 }
 
 /* Publishes what passes of the first `whole` bytes of the data with what is held in front, and holds the rest. */
-static int text_commit(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
+static int text_commit(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
+		       struct k2i_route_stream *stream, size_t whole)
 {
 	struct k2i_line_buffer *line = &handle->line;
 	size_t before = line->held_bytes, data_at = claim_settle(write, before), passing = before + whole;
@@ -78,10 +80,11 @@ static int text_commit(struct k2i_mount *mount, const struct k2i_write *write, s
 		begin = memmove(write->claim, begin, passing);
 	records.data = begin;
 	records.bytes = passing;
-	return records_publish(mount, write, handle->route, &records);
+	return records_publish(mount, write, stream, &records);
 }
 
-static int block_commit(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
+static int block_commit(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
+			struct k2i_route_stream *stream)
 {
 	struct k2i_records records = {
 		.data = write->claim + claim_settle(write, 0),
@@ -91,7 +94,7 @@ static int block_commit(struct k2i_mount *mount, const struct k2i_write *write, 
 	};
 
 	k2i_handle_grow(mount, handle, write->offset + write->bytes);
-	return records_publish(mount, write, handle->route, &records);
+	return records_publish(mount, write, stream, &records);
 }
 
 /* Whether the data may go into the ring as it is, with what is held in front; `*whole` of it is published. */
@@ -101,7 +104,7 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 	const struct k2i_line_buffer *line = &handle->line;
 	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 
-	if (write->bytes == 0 || write->synchronous || mount->line_limits->record_bytes_max ||
+	if (handle->queue->first || write->bytes == 0 || write->synchronous || mount->line_limits->record_bytes_max ||
 	    !k2i_route_takes_in_place(mount->routes, handle->route, line->continued))
 		return false;
 	*whole = write->bytes;
@@ -113,29 +116,36 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 	return *whole != 0;
 }
 
-/* Nobody knew how long the request would be: where the claim for it had no room, this one may have. */
-static bool write_claim(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_write *write)
+/* Where the claim for a request of unknown length had no room, or is of another lane, this one may have. */
+static bool write_claim(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_mount_lane *lane,
+			struct k2i_write *write)
 {
 	size_t before = handle->line.held_bytes;
-	void *claim;
 
-	if (mount->queue->first || k2i_lane_claim(&mount->lane, before + write->bytes, &claim))
+	if (k2i_lane_claim_with(&mount->lanes, lane, before, write->data, write->bytes, &write->claim))
 		return false;
-	write->claim = claim;
-	write->data = memcpy(write->claim + before, write->data, write->bytes);
+	write->data = write->claim + before;
 	return true;
 }
 
 bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, int *status)
 {
 	struct k2i_write placed = *write;
+	struct k2i_route_stream *stream;
 	size_t whole;
 
-	if (!write_fits(mount, write, handle, &whole) || (!placed.claim && !write_claim(mount, handle, &placed)))
+	if (!write_fits(mount, write, handle, &whole))
 		return false;
-	*status = mount->settings->binary ? block_commit(mount, &placed, handle)
-					  : text_commit(mount, &placed, handle, whole);
-	if (*status == 0 && write->unique)
+	stream = k2i_route_stream_next(mount, handle->route, handle->line.continued);
+	if ((!placed.claim || mount->lanes.claimed != stream->lane) &&
+	    !write_claim(mount, handle, stream->lane, &placed))
+		return false;
+	*status = mount->settings->binary ? block_commit(mount, &placed, handle, stream)
+					  : text_commit(mount, &placed, handle, stream, whole);
+	if (*status)
+		return false;
+	k2i_spread_took(&mount->lanes, stream->lane, write->bytes);
+	if (write->unique)
 		k2i_reply_prepared(mount);
-	return *status == 0;
+	return true;
 }

@@ -97,10 +97,11 @@ static bool signal_ends(int number)
 
 static void log_lost(const struct k2i_mount *mount)
 {
-	if (mount->lane.ring_file)
+	if (mount->lanes.lane[0].ring_file)
 		k2i_log(K2HFT_LOG_ERROR,
-			"mount: what is not acknowledged stays in %s; what was in the page cache, if anything, is lost",
-			mount->lane.ring_file);
+			"mount: what is not acknowledged stays in %s%s; what was in the page cache, if anything, is "
+			"lost",
+			mount->lanes.lane[0].ring_file, mount->lanes.count > 1 ? ", and the files beside it" : "");
 	else
 		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
 }

@@ -24,7 +24,7 @@ struct k2i_mount_parts {
 	struct k2i_truncate_probes probes;
 	struct k2i_handle_table handles;
 	struct k2i_routes routes;
-	struct k2i_queue queue;
+	struct k2i_queues queues;
 	struct k2i_line_limits line_limits;
 };
 
@@ -38,7 +38,7 @@ static inline void k2i_mount_parts_join(struct k2i_mount *mount, struct k2i_moun
 	mount->probes = &parts->probes;
 	mount->handles = &parts->handles;
 	mount->routes = &parts->routes;
-	mount->queue = &parts->queue;
+	mount->queues = &parts->queues;
 	mount->line_limits = &parts->line_limits;
 }
 

@@ -120,6 +120,16 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 	return options->mount_point ? 0 : -ENOMEM;
 }
 
+/* A lane for each receiver. */
+static void lanes_make(struct k2i_mount *mount)
+{
+	const struct k2hft_sender_options *options = &mount->config.options;
+
+	mount->lanes.count = 1;
+	mount->lanes.lane[0].host = options->host;
+	mount->lanes.lane[0].port = options->port;
+}
+
 static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *options)
 {
 	struct k2i_settings *settings;
@@ -131,6 +141,7 @@ static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *
 	status = k2i_sender_config_make(settings, &mount->config, message, sizeof(message));
 	if (status == 0) {
 		mount->settings = mount->config.settings;
+		lanes_make(mount);
 		status = k2i_rules_compile(mount->settings, &mount->rules, message, sizeof(message));
 	}
 	if (status) {
@@ -180,8 +191,9 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	k2i_mount_parts_join(made, &whole->parts);
 	made->options = options;
 	made->keeper.started_ns = k2i_clock_now_ns();
-	made->kernel.fd = made->kernel.place_fd = made->loop->progress_fd = made->loop->signal_fd = made->lane.ring_fd =
-		-1;
+	made->kernel.fd = made->kernel.place_fd = made->loop->progress_fd = made->loop->signal_fd = -1;
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
+		made->lanes.lane[at] = (struct k2i_mount_lane){.index = at, .ring_fd = -1};
 	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
@@ -242,7 +254,7 @@ static uint64_t ring_has_records(const struct k2hft_ring_options *options)
  * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
  * mounted.
  */
-static int ring_make(struct k2i_mount *mount)
+static int ring_make(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 {
 	struct k2hft_ring_options options;
 	struct k2hft_ring *ring;
@@ -264,12 +276,12 @@ static int ring_make(struct k2i_mount *mount)
 			"acknowledged are lost",
 			options.path, (unsigned long long)waiting);
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
-		mount->lane.ring_file = realpath(options.path, NULL);
+		lane->ring_file = realpath(options.path, NULL);
 		ring_warn_kept_size(ring, &options);
 	}
 	/* Processes that are attached wait for the next worker then. */
-	mount->lane.ring_fd = k2hft_ring_keep(ring);
-	status = mount->lane.ring_fd < 0 ? mount->lane.ring_fd : 0;
+	lane->ring_fd = k2hft_ring_keep(ring);
+	status = lane->ring_fd < 0 ? lane->ring_fd : 0;
 	k2hft_ring_close(ring);
 	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : "/proc/self/fd", status) : 0;
 }
@@ -338,8 +350,10 @@ static void place_give_back(struct k2i_mount *mount)
 
 int k2i_start_mount(struct k2i_mount *mount)
 {
-	int status = ring_make(mount);
+	int status = 0;
 
+	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
+		status = ring_make(mount, &mount->lanes.lane[at]);
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
@@ -363,13 +377,15 @@ void k2i_start_undo(struct k2i_mount *mount)
 		(void)close(mount->kernel.fd);
 	if (mount->kernel.session)
 		k2i_mount_point_undo(mount);
-	if (mount->lane.ring_fd >= 0)
-		(void)close(mount->lane.ring_fd);
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		if (mount->lanes.lane[at].ring_fd >= 0)
+			(void)close(mount->lanes.lane[at].ring_fd);
+		free(mount->lanes.lane[at].ring_file);
+	}
 	k2i_nodes_free(mount->nodes);
 	k2i_outputfiles_close(mount->outputfiles);
 	k2i_rules_free(mount->rules);
 	if (mount->settings)
 		k2i_sender_config_free(&mount->config);
-	free(mount->lane.ring_file);
 	k2i_journal_destroy();
 }

@@ -63,37 +63,54 @@ static int descriptors_open(struct k2i_mount *mount)
 	return 0;
 }
 
-static int ring_open(struct k2i_mount *mount)
+static int ring_open(struct k2i_mount_lane *lane, size_t *chunk_bytes_max)
 {
 	char path[32];
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 	int status;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->lane.ring_fd);
-	status = k2hft_ring_open(&options, &mount->lane.ring);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", lane->ring_fd);
+	status = k2hft_ring_open(&options, &lane->ring);
+	if (status)
+		return status;
+	(void)k2hft_ring_stats(lane->ring, &stats);
+	lane->streams_forgotten = stats.streams_forgotten != 0;
+	if (stats.payload_bytes_max < *chunk_bytes_max)
+		*chunk_bytes_max = stats.payload_bytes_max;
+	return 0;
+}
+
+static int rings_open(struct k2i_mount *mount)
+{
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+	const struct k2hft_ring *rings[K2I_LANE_COUNT_MAX];
+	int status = 0;
+
+	lanes->chunk_bytes_max = SIZE_MAX;
+	for (unsigned at = 0; status == 0 && at < lanes->count; at++) {
+		status = ring_open(&lanes->lane[at], &lanes->chunk_bytes_max);
+		rings[at] = lanes->lane[at].ring;
+	}
+	/* Before anything is sent or claimed: what a ring says of the last step of one that died holds no longer. */
 	if (status == 0)
-		(void)k2hft_ring_stats(mount->lane.ring, &stats);
-	mount->lane.streams_forgotten = stats.streams_forgotten != 0;
-	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
-	if (status == 0)
-		k2i_journal_settle((const struct k2hft_ring *[]){mount->lane.ring});
-	if (status == 0)
-		status = k2hft_producer_open(mount->lane.ring, &mount->lane.producer);
-	if (status == 0)
-		status = k2i_populated_create(mount->lane.ring, &mount->loop->populated);
+		k2i_journal_settle(rings);
+	for (unsigned at = 0; status == 0 && at < lanes->count; at++) {
+		status = k2hft_producer_open(lanes->lane[at].ring, &lanes->lane[at].producer);
+		if (status == 0)
+			status = k2i_populated_create(lanes->lane[at].ring, &lanes->lane[at].populated);
+	}
 	if (status)
 		return k2i_mount_fail("ring", status);
-	mount->lane.chunk_bytes_max = stats.payload_bytes_max;
 	mount->line_limits->record_bytes_max = mount->settings->record_bytes_limit;
 	mount->line_limits->held_bytes_max = mount->settings->held_bytes_max;
-	mount->line_limits->piece_bytes_max = mount->lane.chunk_bytes_max;
-	if (mount->settings->record_bytes_max < mount->lane.chunk_bytes_max)
+	mount->line_limits->piece_bytes_max = lanes->chunk_bytes_max;
+	if (mount->settings->record_bytes_max < lanes->chunk_bytes_max)
 		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;
 	return 0;
 }
 
-static int client_open(struct k2i_mount *mount)
+static int client_open(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 {
 	struct k2hft_client_options options;
 	int status;
@@ -102,10 +119,19 @@ static int client_open(struct k2i_mount *mount)
 	(void)k2hft_sender_client_options(&mount->config.options, &options);
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
-	status = k2hft_client_open(mount->lane.ring, &options, &mount->lane.client);
-	mount->loop->lease.client = mount->lane.client;
-	if (status == 0)
-		status = k2hft_client_thread_start(mount->lane.client);
+	status = k2hft_client_open(lane->ring, &options, &lane->client);
+	return status ? status : k2hft_client_thread_start(lane->client);
+}
+
+static int clients_open(struct k2i_mount *mount)
+{
+	int status = 0;
+
+	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
+		status = client_open(mount, &mount->lanes.lane[at]);
+	/* With several, this thread would send for one of them what the others wait for. */
+	if (mount->lanes.count == 1)
+		mount->loop->lease.client = mount->lanes.lane[0].client;
 	/* The keeper says so, and not each time. */
 	if (status == -EAGAIN && mount->keeper.begun)
 		return status;
@@ -115,13 +141,18 @@ static int client_open(struct k2i_mount *mount)
 /* State that the last worker had for itself is not this one's. */
 static void worker_begin(struct k2i_mount *mount)
 {
-	mount->lane.ring = NULL;
-	mount->lane.producer = NULL;
-	mount->lane.client = NULL;
-	mount->loop->populated = NULL;
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+
+		lane->ring = NULL;
+		lane->producer = NULL;
+		lane->client = NULL;
+		lane->populated = NULL;
+	}
+	mount->lanes.claimed = &mount->lanes.lane[0];
 	mount->loop->request = mount->loop->body = NULL;
 	mount->loop->signal_fd = mount->loop->progress_fd = -1;
-	mount->kernel.swallowing = mount->queue->resuming = false;
+	mount->kernel.swallowing = mount->queues->resuming = false;
 	mount->loop->lease = (struct k2hft_lease){.client = NULL};
 	mount->loop->backoff = (struct k2i_read_backoff){.full_since_ns = 0};
 	mount->loop->in_a_row = 0;
@@ -140,23 +171,26 @@ static int worker_start(struct k2i_mount *mount)
 	int status = descriptors_open(mount);
 
 	if (status == 0)
-		status = ring_open(mount);
+		status = rings_open(mount);
 	if (status == 0)
 		status = k2i_handles_inherit(mount);
 	k2i_pull_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
-	return status ? status : client_open(mount);
+	return status ? status : clients_open(mount);
 }
 
 static void worker_end(struct k2i_mount *mount)
 {
-	k2hft_client_close(mount->lane.client);
+	for (unsigned at = 0; at < mount->lanes.count; at++)
+		k2hft_client_close(mount->lanes.lane[at].client);
 	k2i_queue_abandon(mount, -ECONNABORTED);
 	k2i_handles_free(mount);
-	k2hft_producer_close(mount->lane.producer);
-	k2i_populated_free(mount->loop->populated);
-	k2hft_ring_close(mount->lane.ring);
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		k2hft_producer_close(mount->lanes.lane[at].producer);
+		k2i_populated_free(mount->lanes.lane[at].populated);
+		k2hft_ring_close(mount->lanes.lane[at].ring);
+	}
 	if (mount->loop->signal_fd >= 0)
 		(void)close(mount->loop->signal_fd);
 	if (mount->loop->progress_fd >= 0)

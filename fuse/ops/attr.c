@@ -298,6 +298,7 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 {
 	const struct fuse_ctx *context = fuse_req_ctx(req);
 	const struct k2i_mount *mount = k2i_op_mount(req);
+	const struct k2i_mount_lane *lane = &mount->lanes.lane[0];
 	char path[64];
 	int status = 0;
 
@@ -309,20 +310,21 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 		(void)fuse_reply_err(req, -status);
 		return;
 	}
-	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)mount->keeper.pid, mount->lane.ring_fd);
-	(void)fuse_reply_readlink(req, mount->lane.ring_file ? mount->lane.ring_file : path);
+	/* A program that attaches to it sends by one lane only. */
+	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)mount->keeper.pid, lane->ring_fd);
+	(void)fuse_reply_readlink(req, lane->ring_file ? lane->ring_file : path);
 }
 
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->lane.ring);
+	struct k2i_lanes_room room = k2i_lanes_room(&mount->lanes);
 	struct statvfs info = {.f_bsize = BLOCK_BYTES, .f_frsize = BLOCK_BYTES, .f_namemax = K2I_NODE_NAME_BYTES_MAX};
 	uint64_t used;
 
 	(void)node;
-	used = (stats.tail - stats.head + BLOCK_BYTES - 1) / BLOCK_BYTES;
-	info.f_blocks = stats.ring_bytes / BLOCK_BYTES;
+	used = (room.used_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+	info.f_blocks = room.ring_bytes / BLOCK_BYTES;
 	info.f_bfree = info.f_bavail = used < info.f_blocks ? info.f_blocks - used : 0;
 	info.f_files = K2I_NODE_COUNT_MAX - 1;
 	info.f_ffree = info.f_favail = info.f_files - k2i_nodes_used(mount->nodes);

@@ -94,7 +94,7 @@ void k2i_deferred_requests_run(struct k2i_mount *mount)
 	if (!mount->deferred_requests->first)
 		return;
 	now_ns = k2i_clock_now_ns();
-	head = k2i_ring_stats_get(mount->lane.ring).head;
+	head = k2i_lanes_room(&mount->lanes).head;
 	if (head == mount->deferred_requests->head && now_ns < mount->deferred_requests->due_ns && !mount->ending)
 		return;
 	mount->deferred_requests->head = head;

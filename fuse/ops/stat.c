@@ -34,7 +34,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	counts.open_files = mount->handles->open_count - mount->pull->count;
 	counts.names = k2i_nodes_used(mount->nodes);
 	counts.held_bytes = mount->handles->held_bytes;
-	counts.waiting_bytes = mount->queue->bytes + mount->queue->cached_bytes;
+	counts.waiting_bytes = mount->queues->bytes + mount->queues->cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"
 #undef K2I_MOUNT_COUNTER
@@ -43,12 +43,12 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 static void stat_report(const struct k2i_mount *mount, struct k2i_report *report)
 {
 	struct k2hft_client_stats client = {.size = sizeof(client)};
-	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->lane.ring);
+	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->lanes.lane[0].ring);
 	uint64_t values[K2I_MOUNT_COUNTER_COUNT];
 
 	/* A successor answers what comes again before it has its client. */
-	if (mount->lane.client)
-		(void)k2hft_client_stats(mount->lane.client, &client);
+	if (mount->lanes.lane[0].client)
+		(void)k2hft_client_stats(mount->lanes.lane[0].client, &client);
 	values_get(mount, values);
 	k2i_report_open(report, NULL, '{');
 	k2i_report_begin(report, "k2hftfuse", k2i_clock_now_ns() - mount->keeper.started_ns);

@@ -68,6 +68,16 @@ void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
 	table->entries[node].writers += (uint32_t)change;
 }
 
+void k2i_node_goes_to(struct k2i_node_table *table, uint32_t node, uint64_t lanes)
+{
+	uint64_t *known = &table->entries[node].lanes;
+
+	if ((*known | lanes) == *known)
+		return;
+	K2I_JOURNAL_KEEP(known);
+	*known |= lanes;
+}
+
 void k2i_node_touch(struct k2i_node_entry *entry)
 {
 	entry->modified = entry->changed = k2i_node_now();

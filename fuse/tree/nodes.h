@@ -49,6 +49,7 @@ struct k2i_node_entry {
 	bool is_copy_target; /* gets records from another file */
 	uint8_t probe_bytes; /* of probe_value; 0: no cut is on its way, see k2i_pull_cut */
 	uint64_t probe_value;
+	uint64_t lanes; /* whose rings can have its data */
 	uint8_t name_bytes;
 	char name[K2I_NODE_NAME_BYTES_MAX + 1];
 };
@@ -123,6 +124,8 @@ void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node);
 void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end);
 /* A handle writes directly, or does so no more. */
 void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change);
+/* Its data goes to these lanes, too. */
+void k2i_node_goes_to(struct k2i_node_table *table, uint32_t node, uint64_t lanes);
 /* Contents changed now: modified and changed. */
 void k2i_node_touch(struct k2i_node_entry *entry);
 

@@ -61,14 +61,21 @@ static struct k2i_rule mounted_rule = {
 
 static inline struct k2i_route *route_make(struct mounted *mounted, const char *path)
 {
-	struct k2i_route *route = k2i_journal_alloc(sizeof(*route));
+	struct k2i_route *route = k2i_journal_alloc(sizeof(*route) + sizeof(*route->streams));
 
 	assert_non_null(route);
-	memset(route, 0, sizeof(*route));
+	memset(route, 0, sizeof(*route) + sizeof(*route->streams));
+	route->streams = (struct k2i_route_stream *)(void *)(route + 1);
+	route->stream_count = route->copies = 1;
 	route->match = k2i_rules_find(mounted->mount.rules, mounted_path);
 	route->path = k2i_journal_strdup(path);
-	route->transfer = route->declared = true;
-	route->stream_id = stream_of(mounted->mount.lane.ring, path);
+	route->transfer = true;
+	*route->streams = (struct k2i_route_stream){
+		.route = route,
+		.lane = &mounted->mount.lanes.lane[0],
+		.declared = true,
+		.id = stream_of(mounted->mount.lanes.lane[0].ring, path),
+	};
 	assert_int_equal(k2i_rule_scratch_create(route->match, &route->scratch), 0);
 	return route;
 }
@@ -81,6 +88,16 @@ static inline struct k2i_handle *handle_make(struct mounted *mounted, uint32_t n
 	route->passes_all = true;
 	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, route, NULL, &handle), 0);
 	return handle;
+}
+
+/* As if its stream had missed a newline. */
+static inline void list_stream(struct mounted *mounted)
+{
+	struct k2i_route *route = mounted->handle->route;
+
+	route->streams->listed = true;
+	route->listed = mounted->mount.routes->listed = 1;
+	mounted->mount.lanes.lane[0].missing_newline_first = route->streams;
 }
 
 static inline void mounted_make(struct mounted *mounted)
@@ -97,9 +114,11 @@ static inline void mounted_make(struct mounted *mounted)
 	mounted->settings = (struct k2i_settings){.rules = &mounted_rule, .rule_count = 1};
 	mounted->mount.settings = &mounted->settings;
 	mounted->mount.kernel.fd = ends[0];
-	mounted->mount.lane.ring = memory_ring();
-	mounted->mount.lane.producer = producer_of(mounted->mount.lane.ring);
-	mounted->mount.lane.chunk_bytes_max = mounted->mount.line_limits->piece_bytes_max = 4096;
+	mounted->mount.lanes.count = 1;
+	mounted->mount.lanes.claimed = &mounted->mount.lanes.lane[0];
+	mounted->mount.lanes.lane[0].ring = memory_ring();
+	mounted->mount.lanes.lane[0].producer = producer_of(mounted->mount.lanes.lane[0].ring);
+	mounted->mount.lanes.chunk_bytes_max = mounted->mount.line_limits->piece_bytes_max = 4096;
 	mounted->mount.line_limits->held_bytes_max = UINT64_MAX;
 	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
 	assert_int_equal(k2i_outputfiles_open(&mounted->mount, message, sizeof(message)), 0);
@@ -117,8 +136,8 @@ static inline void mounted_end(struct mounted *mounted)
 	k2i_outputfiles_close(mounted->mount.outputfiles);
 	k2i_nodes_free(mounted->mount.nodes);
 	k2i_rules_free(mounted->mount.rules);
-	k2hft_producer_close(mounted->mount.lane.producer);
-	k2hft_ring_close(mounted->mount.lane.ring);
+	k2hft_producer_close(mounted->mount.lanes.lane[0].producer);
+	k2hft_ring_close(mounted->mount.lanes.lane[0].ring);
 	assert_int_equal(close(mounted->device), 0);
 	assert_int_equal(close(mounted->mount.kernel.fd), 0);
 }
@@ -164,7 +183,7 @@ static inline void assert_sent(const struct mounted *mounted, const char *text)
 	size_t offset = 0, bytes = 0;
 	char sent[256];
 
-	if (k2hft_ring_read(mounted->mount.lane.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+	if (k2hft_ring_read(mounted->mount.lanes.lane[0].ring, SIZE_MAX, 0, &span, NULL) > 0) {
 		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1) {
 			assert_true(view.payload_bytes < sizeof(sent) - bytes);
 			memcpy(sent + bytes, view.payload, view.payload_bytes);

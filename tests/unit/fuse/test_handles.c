@@ -44,7 +44,7 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 	if (worker == 0)
 		_exit(k2i_handle_lost(mounted->handle) == -EIO ? EXIT_SUCCESS : EXIT_FAILURE);
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lane.ring});
+	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lanes.lane[0].ring});
 	assert_int_equal(k2i_handle_lost(mounted->handle), -EIO);
 	assert_int_equal(k2i_handle_lost(mounted->handle), 0);
 }
@@ -56,21 +56,21 @@ static void a_file_that_is_closed_is_taken_over(void **state)
 	struct k2i_route *route;
 
 	route = mounted->handle->route;
-	route->missing_newline = true;
-	mounted->mount.routes->missing_newline_first = route;
+	list_stream(mounted);
+	route->streams->missing_newline = true;
 	k2i_write_release(&mounted->mount, mounted->handle);
 	assert_true(route->closed);
-	k2i_routes_release_streams(&mounted->mount);
-	assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
-	assert_int_equal(k2hft_stream_withdraw(mounted->mount.lane.ring, route->stream_id), 0);
-	mounted->mount.lane.streams_forgotten = true;
+	k2i_routes_release_streams();
+	assert_int_equal(stats_of(mounted->mount.lanes.lane[0].ring).streams, 1);
+	assert_int_equal(k2hft_stream_withdraw(mounted->mount.lanes.lane[0].ring, route->streams->id), 0);
+	mounted->mount.lanes.lane[0].streams_forgotten = true;
 	k2i_rule_scratch_free(route->scratch);
 	route->scratch = (struct k2i_rule_scratch *)(uintptr_t)1;
 	route->output = (struct k2i_outputfile *)(uintptr_t)1;
 	assert_int_equal(k2i_handles_inherit(&mounted->mount), 0);
-	assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
+	assert_int_equal(stats_of(mounted->mount.lanes.lane[0].ring).streams, 1);
 	k2i_queue_run(&mounted->mount);
-	k2i_routes_release_streams(&mounted->mount);
+	k2i_routes_release_streams();
 	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "\n");
 }

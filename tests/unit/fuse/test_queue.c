@@ -39,7 +39,7 @@ static void assert_chunks(const struct mounted *mounted, const char *wanted)
 	size_t offset = 0, at = 0;
 	char found[512] = "";
 
-	if (k2hft_ring_read(mounted->mount.lane.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+	if (k2hft_ring_read(mounted->mount.lanes.lane[0].ring, SIZE_MAX, 0, &span, NULL) > 0) {
 		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1)
 			at += (size_t)snprintf(found + at, sizeof(found) - at, "[%s%.*s%s]",
 					       view.chunk.flags & K2HFT_CHUNK_CONTINUED ? "<" : "",
@@ -51,7 +51,7 @@ static void assert_chunks(const struct mounted *mounted, const char *wanted)
 
 static void fill(const struct mounted *mounted)
 {
-	while (push(mounted->mount.lane.producer, mounted->handle->route->stream_id, "\n") == 0)
+	while (push(mounted->mount.lanes.lane[0].producer, mounted->handle->route->streams->id, "\n") == 0)
 		continue;
 }
 
@@ -197,7 +197,7 @@ static void what_does_not_fit_into_its_claim_goes_elsewhere(void **state)
 	mounted->handle->route->passes_all = true;
 	(void)snprintf(begin_of_line, sizeof(begin_of_line), "%0200d", 0);
 	assert_int_equal(write_text(mounted, begin_of_line), 200);
-	assert_int_equal(k2hft_producer_reserve(mounted->mount.lane.producer, write.claim_bytes, &claim), 0);
+	assert_int_equal(k2hft_producer_reserve(mounted->mount.lanes.lane[0].producer, write.claim_bytes, &claim), 0);
 	write.handle = mounted->handle->number;
 	write.claim = claim;
 	write.data = memcpy(write.claim + 64, "1\n", 2);

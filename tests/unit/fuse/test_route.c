@@ -25,6 +25,7 @@ struct place {
 	struct k2i_mount mount;
 	struct k2i_mount_parts parts;
 	struct k2i_route route;
+	struct k2i_route_stream stream;
 };
 
 /* The pages of the kernel's cache are to be taken first. */
@@ -46,10 +47,10 @@ static void fill(const struct k2i_mount *mount, uint32_t stream_id)
 	int status;
 
 	do
-		status = k2hft_producer_push(mount->lane.producer, &chunk, filling, sizeof(filling));
+		status = k2hft_producer_push(mount->lanes.lane[0].producer, &chunk, filling, sizeof(filling));
 	while (status == 0);
 	assert_int_equal(status, -EAGAIN);
-	while (push(mount->lane.producer, stream_id, "\n") == 0)
+	while (push(mount->lanes.lane[0].producer, stream_id, "\n") == 0)
 		continue;
 }
 
@@ -65,11 +66,16 @@ static int place_make(void **state)
 	*state = place;
 	k2i_mount_parts_join(&place->mount, &place->parts);
 	place->mount.settings = &place->settings;
-	place->mount.lane.ring = memory_ring();
-	place->mount.lane.producer = producer_of(place->mount.lane.ring);
-	place->mount.lane.chunk_bytes_max = place->mount.line_limits->piece_bytes_max = PENDING_BYTES;
+	place->mount.lanes.lane[0].ring = memory_ring();
+	place->mount.lanes.lane[0].producer = producer_of(place->mount.lanes.lane[0].ring);
+	place->mount.lanes.chunk_bytes_max = place->mount.line_limits->piece_bytes_max = PENDING_BYTES;
 	place->route.transfer = place->route.passes_all = true;
-	place->route.stream_id = stream_of(place->mount.lane.ring, "file");
+	place->mount.lanes.count = 1;
+	place->mount.lanes.claimed = &place->mount.lanes.lane[0];
+	place->stream = (struct k2i_route_stream){.route = &place->route, .lane = &place->mount.lanes.lane[0]};
+	place->route.streams = &place->stream;
+	place->route.stream_count = place->route.copies = 1;
+	place->route.streams->id = stream_of(place->mount.lanes.lane[0].ring, "file");
 	place->route.pending = page;
 	place->route.pending_bytes = place->route.pending_room = PENDING_BYTES;
 	return 0;
@@ -80,8 +86,8 @@ static int place_end(void **state)
 	struct place *place = *state;
 
 	assert_int_equal(munmap(place->route.pending, PENDING_BYTES), 0);
-	k2hft_producer_close(place->mount.lane.producer);
-	k2hft_ring_close(place->mount.lane.ring);
+	k2hft_producer_close(place->mount.lanes.lane[0].producer);
+	k2hft_ring_close(place->mount.lanes.lane[0].ring);
 	free(place);
 	return 0;
 }
@@ -91,7 +97,7 @@ static void a_full_ring_costs_no_look_at_what_is_pending(void **state)
 {
 	struct place *place = *state;
 
-	fill(&place->mount, place->route.stream_id);
+	fill(&place->mount, place->route.streams->id);
 	assert_int_equal(mprotect(place->route.pending, PENDING_BYTES, PROT_NONE), 0);
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), -EAGAIN);
 	place->settings.binary = true;
@@ -108,7 +114,7 @@ static void what_is_pending_goes_with_its_number_of_records(void **state)
 
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	assert_int_equal(k2i_route_pending(&place->route), 0);
-	assert_int_equal(k2hft_ring_read(place->mount.lane.ring, SIZE_MAX, 0, &span, NULL), 1);
+	assert_int_equal(k2hft_ring_read(place->mount.lanes.lane[0].ring, SIZE_MAX, 0, &span, NULL), 1);
 	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
 	assert_int_equal(view.payload_bytes, PENDING_BYTES);
 	assert_memory_equal(view.payload, place->route.pending, PENDING_BYTES);
@@ -142,22 +148,22 @@ static void a_dropped_rest_ends_its_line(void **state)
 	place->settings.full = K2HFT_FULL_DROP;
 	place->route.pending_continues = true;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
-	fill(&place->mount, place->route.stream_id);
-	stats = stats_of(place->mount.lane.ring);
+	fill(&place->mount, place->route.streams->id);
+	stats = stats_of(place->mount.lanes.lane[0].ring);
 	for (int i = 0; i < 2; i++) {
 		place->route.pending_bytes = PENDING_BYTES;
 		place->route.pending_continued = i == 0;
 		place->route.writer_pid = i == 0 ? 5 : 1;
 		assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	}
-	assert_int_equal(stats_of(place->mount.lane.ring).dropped_records - stats.dropped_records, 2 * LINES);
-	assert_next(place->mount.lane.ring, K2HFT_CHUNK_CONTINUES, NULL);
-	while (stats_of(place->mount.lane.ring).acked < stats.tail)
-		assert_next(place->mount.lane.ring, 0, NULL);
+	assert_int_equal(stats_of(place->mount.lanes.lane[0].ring).dropped_records - stats.dropped_records, 2 * LINES);
+	assert_next(place->mount.lanes.lane[0].ring, K2HFT_CHUNK_CONTINUES, NULL);
+	while (stats_of(place->mount.lanes.lane[0].ring).acked < stats.tail)
+		assert_next(place->mount.lanes.lane[0].ring, 0, NULL);
 	place->route.pending_bytes = sizeof(LINE);
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
-	assert_next(place->mount.lane.ring, K2HFT_CHUNK_CONTINUED, "\n");
-	assert_next(place->mount.lane.ring, 0, LINE "\n");
+	assert_next(place->mount.lanes.lane[0].ring, K2HFT_CHUNK_CONTINUED, "\n");
+	assert_next(place->mount.lanes.lane[0].ring, 0, LINE "\n");
 }
 
 /* In blocks it would be a changed byte. */
@@ -166,14 +172,14 @@ static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
 	struct place *place = *state;
 
 	place->settings = (struct k2i_settings){.full = K2HFT_FULL_DROP, .binary = true};
-	place->mount.lane.chunk_bytes_max = PENDING_BYTES / 2;
+	place->mount.lanes.chunk_bytes_max = PENDING_BYTES / 2;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	assert_int_equal(place->mount.counts.pieces, 1);
-	fill(&place->mount, place->route.stream_id);
+	fill(&place->mount, place->route.streams->id);
 	place->route.pending_bytes = PENDING_BYTES;
 	place->route.pending_continued = true;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
-	assert_null(place->mount.routes->missing_newline_first);
+	assert_int_equal(place->mount.routes->listed, 0);
 }
 
 /* The linker sends calls here: the one after so many fails; -1: none. */
@@ -279,13 +285,13 @@ static void a_missing_newline_goes_before_the_next_line(void **state)
 	struct mounted *mounted = *state;
 
 	mounted->handle->route->passes_all = true;
-	mounted->handle->route->missing_newline = true;
-	mounted->mount.routes->missing_newline_first = mounted->handle->route;
+	list_stream(mounted);
+	mounted->handle->route->streams->missing_newline = true;
 	assert_int_equal(write_text(mounted, "a1\n"), sizeof("a1\n") - 1);
 	assert_int_equal(write_text(mounted, "a2\n"), sizeof("a2\n") - 1);
 	assert_sent(mounted, "\na1\na2\n");
 	/* A worker can have died when it was sent, and was not forgotten. */
-	mounted->mount.routes->missing_newline_first = mounted->handle->route;
+	list_stream(mounted);
 	k2i_queue_run(&mounted->mount);
 	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "");
@@ -301,7 +307,7 @@ static void break_line(struct mounted *mounted)
 	mounted->settings.full = K2HFT_FULL_DROP;
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, begin_of_line), sizeof(begin_of_line) - 1);
-	fill(&mounted->mount, mounted->handle->route->stream_id);
+	fill(&mounted->mount, mounted->handle->route->streams->id);
 	assert_int_equal(write_text(mounted, "\n"), 1);
 }
 
@@ -329,16 +335,16 @@ static void a_missing_newline_outlives_its_file(void **state)
 		assert_int_equal(mounted->mount.handles->open_count, 0);
 		k2i_queue_run(&mounted->mount);
 		assert_false(k2i_queue_is_empty(&mounted->mount));
-		k2i_routes_release_streams(&mounted->mount);
-		assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
-		take_all(mounted->mount.lane.ring);
+		k2i_routes_release_streams();
+		assert_int_equal(stats_of(mounted->mount.lanes.lane[0].ring).streams, 1);
+		take_all(mounted->mount.lanes.lane[0].ring);
 		if (followed[way]) {
 			mounted->handle = handle_make(mounted, node);
 			assert_int_equal(write_text(mounted, followed[way]), strlen(followed[way]));
 		} else {
 			k2i_queue_run(&mounted->mount);
-			k2i_routes_release_streams(&mounted->mount);
-			assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 0);
+			k2i_routes_release_streams();
+			assert_int_equal(stats_of(mounted->mount.lanes.lane[0].ring).streams, 0);
 		}
 		assert_true(k2i_queue_is_empty(&mounted->mount));
 		assert_sent(mounted, followed[way] ? "\na1\n" : "\n");
@@ -365,14 +371,14 @@ static void the_rest_of_a_dropped_line_is_no_line(void **state)
 	mounted->settings.full = K2HFT_FULL_DROP;
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, rest), sizeof(rest) - 1);
-	fill(&mounted->mount, mounted->handle->route->stream_id);
+	fill(&mounted->mount, mounted->handle->route->streams->id);
 	assert_int_equal(write_text(mounted, rest), sizeof(rest) - 1);
-	take_all(mounted->mount.lane.ring);
+	take_all(mounted->mount.lanes.lane[0].ring);
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(write_text(mounted, "rest\n"), 5);
 	assert_int_equal(write_text(mounted, "a1\n"), 3);
 	assert_sent(mounted, "\na1\n");
-	assert_false(mounted->handle->route->rest_dropped);
+	assert_false(mounted->handle->route->streams->rest_dropped);
 }
 
 /* An fsync(2) sends records of its file only. */
@@ -393,9 +399,9 @@ static void a_record_is_continued_until_its_end(void **state)
 	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(write_text(mounted, "1\n"), 2);
 	assert_int_equal(write_text(mounted, "a2\n"), 3);
-	assert_next(mounted->mount.lane.ring, K2HFT_CHUNK_CONTINUES, NULL);
-	assert_next(mounted->mount.lane.ring, K2HFT_CHUNK_CONTINUED, NULL);
-	assert_next(mounted->mount.lane.ring, 0, NULL);
+	assert_next(mounted->mount.lanes.lane[0].ring, K2HFT_CHUNK_CONTINUES, NULL);
+	assert_next(mounted->mount.lanes.lane[0].ring, K2HFT_CHUNK_CONTINUED, NULL);
+	assert_next(mounted->mount.lanes.lane[0].ring, 0, NULL);
 }
 
 static void what_makes_a_line_too_long_cuts_it(void **state)
@@ -460,13 +466,13 @@ static void fsync_waits_for_no_claim_that_is_given_back(void **state)
 
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1\n"), 3);
-	other = producer_of(mounted->mount.lane.ring);
+	other = producer_of(mounted->mount.lanes.lane[0].ring);
 	assert_int_equal(k2hft_producer_reserve(other, 1000, &claim), 0);
 	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(k2hft_producer_discard(other), 0);
 	k2i_queue_run(&mounted->mount);
 	assert_unanswered(mounted);
-	take_all(mounted->mount.lane.ring);
+	take_all(mounted->mount.lanes.lane[0].ring);
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 100), 0);
 	k2hft_producer_close(other);
@@ -484,11 +490,11 @@ static void what_waited_for_a_worker_that_died_goes_on(void **state)
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a0\n"), 3);
 	k2i_request_sync(mount, 100, mounted->handle->number);
-	fill(mount, mounted->handle->route->stream_id);
+	fill(mount, mounted->handle->route->streams->id);
 	request(mounted, 101, "a1\n");
 	request(mounted, 102, "a2\n");
 	request(mounted, 103, "a3\n");
-	take_all(mount->lane.ring);
+	take_all(mount->lanes.lane[0].ring);
 	k2i_queue_resume_begin(mount);
 	k2i_queue_run(mount);
 	for (uint64_t unique = 100; unique < 104; unique++)
@@ -578,7 +584,7 @@ static void what_was_taken_is_counted_when_there_is_no_room_in_the_end(void **st
 	const struct k2i_write write = {.unique = 1, .data = "a1\na2", .bytes = 5, .answer_bytes = 5};
 
 	mounted->handle->route->passes_all = true;
-	fill(&mounted->mount, mounted->handle->route->stream_id);
+	fill(&mounted->mount, mounted->handle->route->streams->id);
 	k2i_write_take(&mounted->mount, &write, mounted->handle, true);
 	k2i_write_end_all(&mounted->mount);
 	k2i_queue_abandon(&mounted->mount, -ECONNABORTED);

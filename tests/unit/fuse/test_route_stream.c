@@ -24,12 +24,12 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lane.ring});
+	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lanes.lane[0].ring});
 	k2i_write_release(&mounted->mount, closed);
 	k2i_journal_step();
-	k2i_routes_release_streams(&mounted->mount);
+	k2i_routes_release_streams();
 	assert_int_equal(mounted->mount.handles->open_count, 1);
-	assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
+	assert_int_equal(stats_of(mounted->mount.lanes.lane[0].ring).streams, 1);
 }
 
 /* It has its number until the step is done: who wants one waits for that. */
@@ -45,13 +45,13 @@ static void the_number_of_a_closed_file_is_waited_for(void **state)
 	mounted_anew(mounted);
 	for (unsigned stream = 1; stream < K2HFT_STREAM_COUNT_MAX; stream++) {
 		(void)snprintf(path, sizeof(path), "%u", stream);
-		(void)stream_of(mounted->mount.lane.ring, path);
+		(void)stream_of(mounted->mount.lanes.lane[0].ring, path);
 	}
 	assert_int_equal(k2i_route_open(&mounted->mount, "other", &route), -ENFILE);
 	k2i_write_release(&mounted->mount, mounted->handle);
 	assert_int_equal(k2i_route_open(&mounted->mount, "other", &route), -EAGAIN);
 	k2i_journal_step();
-	k2i_routes_release_streams(&mounted->mount);
+	k2i_routes_release_streams();
 	assert_int_equal(k2i_route_open(&mounted->mount, "other", &route), 0);
 	k2i_route_close(&mounted->mount, route);
 	mounted_rule.directory = false;

@@ -247,14 +247,14 @@ static void appends_wait_while_many_wait_for_room(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 
 	k2i_pull_run(mount, 0);
-	mount->queue->cached_bytes = K2I_QUEUE_HOLD_BYTES - 1;
+	file->stream->queue->cached_bytes = K2I_QUEUE_HOLD_BYTES - 1;
 	k2i_pull_run(mount, 0);
-	assert_false(k2i_pull_holds(mount));
+	assert_false(k2i_pull_holds(mount, file->stream->queue));
 	assert_int_equal(told_attributes(mounted), 0);
-	mount->queue->cached_bytes++;
+	file->stream->queue->cached_bytes++;
 	k2i_pull_run(mount, 0);
 	k2i_pull_run(mount, 0);
-	assert_true(k2i_pull_holds(mount));
+	assert_true(k2i_pull_holds(mount, file->stream->queue));
 	assert_int_equal(told_attributes(mounted), 1);
 	assert_ptr_equal(writer_open(mounted), file);
 	assert_int_equal(told_attributes(mounted), 1);
@@ -263,10 +263,10 @@ static void appends_wait_while_many_wait_for_room(void **state)
 	k2i_pull_run(mount, 0);
 	assert_int_equal(told_attributes(mounted), 1);
 	mount->asked = true;
-	assert_false(k2i_pull_holds(mount));
+	assert_false(k2i_pull_holds(mount, file->stream->queue));
 	mount->asked = false;
-	mount->queue->cached_bytes = 0;
-	assert_false(k2i_pull_holds(mount));
+	file->stream->queue->cached_bytes = 0;
+	assert_false(k2i_pull_holds(mount, file->stream->queue));
 	k2i_pull_close(mount, file);
 	k2i_pull_close(mount, file);
 }
@@ -286,7 +286,7 @@ static void appends_wait_for_who_syncs_their_file(void **state)
 	k2i_queue_run(mount);
 	assert_true(k2i_pull_holds_file(mount, node));
 	assert_false(k2i_pull_holds_file(mount, K2I_NODE_ROOT));
-	assert_false(k2i_pull_holds(mount));
+	assert_false(k2i_pull_holds(mount, file->stream->queue));
 	assert_true(k2i_queue_interrupt(mount, 1000));
 	assert_false(k2i_pull_holds_file(mount, node));
 	k2i_pull_close(mount, file);
@@ -301,19 +301,19 @@ static void what_is_parked_counts_once(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	char byte;
 
-	mounted->mount.queue->resuming = true;
+	mounted->mount.queues->resuming = true;
 	assert_int_equal(give(mounted, 0, "a"), 1);
 	assert_int_equal(give(mounted, 1, "1 and more\n"), 11);
 	k2i_pull_cut(&mounted->mount, mounted->handle->node, &(struct k2i_truncate_probe){.bytes = 0});
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 0;
-	mounted->mount.queue->cached_bytes += k2i_queue_cached_bytes_max();
+	mounted->mount.queues->cached_bytes += k2i_queue_cached_bytes_max();
 	k2i_pull_write(&mounted->mount, mounted->handle->node, &write);
 	assert_int_equal(recv(mounted->device, &byte, sizeof(byte), MSG_DONTWAIT), -1);
-	mounted->mount.queue->resuming = false;
+	mounted->mount.queues->resuming = false;
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 1000), 3);
-	mounted->mount.queue->cached_bytes -= k2i_queue_cached_bytes_max();
-	assert_int_equal(mounted->mount.queue->cached_bytes, 0);
+	mounted->mount.queues->cached_bytes -= k2i_queue_cached_bytes_max();
+	assert_int_equal(mounted->mount.queues->cached_bytes, 0);
 	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size, 3);
 	assert_sent(mounted, "a1 and more\na2\n");
 	k2i_pull_close(&mounted->mount, file);
@@ -471,12 +471,12 @@ static void nothing_is_asked_while_something_is_parked(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
 
-	mounted->mount.queue->resuming = true;
+	mounted->mount.queues->resuming = true;
 	assert_int_equal(give(mounted, 0, "a1"), 2);
 	k2i_pull_run(&mounted->mount, UINT64_MAX / 2);
 	assert_int_equal(mounted->mount.pull->questions, 0);
 	assert_int_equal(k2i_pull_timeout_ms(&mounted->mount, UINT64_MAX / 2), -1);
-	mounted->mount.queue->resuming = false;
+	mounted->mount.queues->resuming = false;
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
 	assert_int_equal(mounted->mount.pull->questions, 1);
@@ -520,7 +520,7 @@ static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lane.ring});
+	k2i_journal_settle((const struct k2hft_ring *[]){mounted->mount.lanes.lane[0].ring});
 	assert_int_equal(file->writers, 1);
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_close(&mounted->mount, file);
