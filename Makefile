@@ -207,7 +207,7 @@ E2E      := $(call SCRIPTS,e2e)
 
 check: deps             ## builds, lints and runs every test
 	$(call remake) all unit stress examples
-	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man model) $(LINT)
+	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man model net) $(LINT)
 test: all unit          ## the tests of units and manual: installs nothing, needs neither root nor a network
 	$(call run_tests) $(UNIT) $(call SCRIPTS,man)
 lint: deps              ## arrows between folders, banned constructs, sizes, prose, layout of sources, shell scripts

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 # Proofs that nothing is lost: faults under load, crash points, power cuts.
-.PHONY: check-faults check-crash crash-build check-power-cut
+.PHONY: check-faults check-net check-crash crash-build check-power-cut
 
 # Mostly these wait: with more jobs than processors they are done sooner.
 in_jobs = --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record)
 check-faults: deps      ## FAULTS faults (200) under load; SEED=S JOBS=N; RECORD=1 keeps the result
 	$(call remake) all unit
 	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(in_jobs)
+
+check-net: deps         ## several hosts: scenarios of tests/net with their long times and sizes; SEED=S
+	$(call remake) all unit
+	$(Q)K2HFT_NET=long $(if $(SEED),K2HFT_SEED=$(SEED)) B='$(B)' tests/run -j 1 -t 3600 $(call SCRIPTS,net)
 
 # The build in which processes can be made to die at each point of the tables crash.def.
 B_CRASH := build-crash
