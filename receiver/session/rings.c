@@ -127,19 +127,21 @@ static uint64_t uncertain_position(struct k2i_rings *rings, const struct k2i_led
 	return position;
 }
 
-/* Without its ledger a receiver is another one, too: it can't tell a lost ledger from a sender that moved. */
+/*
+ * A receiver without its ledger has another uuid, as a receiver to which a lane has moved has: the sender, who knows the
+ * address, tells one from the other. This is a ledger that has lost the ring and kept its uuid.
+ */
 static void unknown_report(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting)
 {
 	char uuid[K2I_UUID_TEXT_BYTES];
 
-	if (!greeting->acked || greeting->begins)
+	if (!greeting->acked || greeting->begins || !greeting->acked_here)
 		return;
 	k2i_count(&rings->counters->ledger_lost, 1);
 	k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-			"session: ring %s is not in the ledger, but was acknowledged further, up to %" PRIu64
-			" and %s: records behind that may come twice",
-			k2i_uuid_text(greeting->uuid, uuid), greeting->acked,
-			greeting->acked_here ? "here" : "by another receiver, or with a ledger that is gone");
+			"session: ring %s is not in the ledger, but was acknowledged here up to %" PRIu64
+			": records behind that may come twice",
+			k2i_uuid_text(greeting->uuid, uuid), greeting->acked);
 }
 
 /* The sender can't send what is below its acked, and need not send what is committed. */
@@ -195,6 +197,9 @@ static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const s
 	}
 	if (greeting->epoch < epoch && !greeting->copy)
 		return -ESTALE;
+	if (ring->owner.id && greeting->epoch == ring->epoch && ring->opening && greeting->opening &&
+	    greeting->opening != ring->opening && !greeting->copy)
+		return -EEXIST;
 	memset(place, 0, sizeof(*place));
 	for (i = 0; i < rings->sink_count; i++)
 		row_attach(rings, &ledger[i], greeting, &ring->rows[i], place);
@@ -222,6 +227,8 @@ int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *gre
 	if (!error) {
 		before = ring->owner;
 		ring->owner = owner;
+		/* A copy says itself what it is; its sender and the original's may have the same epoch. */
+		ring->opening = greeting->copy ? 0 : greeting->opening;
 	}
 	(void)pthread_mutex_unlock(&ring->mutex);
 	if (error) {

@@ -22,7 +22,7 @@ struct k2i_ring {
 	pthread_mutex_t mutex;                      /* the ring's lock, k2i_ring_enter; it guards what follows */
 	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* each sink's */
 	struct k2i_owner owner;                     /* id 0: none */
-	uint64_t epoch;
+	uint64_t epoch, opening;                    /* opening: the owner's; 0: not told */
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
@@ -38,8 +38,8 @@ void k2i_rings_free(struct k2i_rings *rings);
 
 struct k2i_ring_greeting { /* the contents of a HELLO */
 	uint8_t uuid[16];
-	uint64_t epoch, acked;
-	bool acked_here; /* it was this receiver that acknowledged */
+	uint64_t epoch, acked, opening;
+	bool acked_here; /* it was this receiver that acknowledged; else the lane was elsewhere */
 	bool begins;     /* nothing was, under this uuid */
 	bool copy;       /* the sender has a copy of the ring, and sends chunks that the original has, too */
 };
@@ -54,8 +54,8 @@ struct k2i_ring_place {
 };
 
 /*
- * Makes `owner` the owner of a ring. -ESTALE the epoch, if not a copy's, is older than one that was seen; -ENOMEM. Each success wants one
- * k2i_ring_detach.
+ * Makes `owner` the owner of a ring. -ESTALE the epoch, if not a copy's, is older than one that was seen; -EEXIST it is
+ * the owner's in another opening, so one of the two is a copy; -ENOMEM. Each success wants one k2i_ring_detach.
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
 		    struct k2i_ring **found, struct k2i_ring_place *place);

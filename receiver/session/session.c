@@ -176,6 +176,7 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
 	greeting.epoch = hello.epoch;
 	greeting.acked = hello.acked;
+	greeting.opening = hello.opening;
 	greeting.begins = hello.flags & K2HFT_HELLO_BEGINS;
 	greeting.copy = session->greeting.copy = hello.flags & K2HFT_HELLO_COPY;
 	greeting.acked_here = memcmp(hello.receiver_uuid, session->shared->receiver_uuid, 16) == 0;
@@ -184,6 +185,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	k2i_session_wait_end(session->shared);
 	if (error == -ESTALE)
 		return rule_broken(session, K2HFT_ERROR_FENCED, "a newer epoch of this ring was connected");
+	if (error == -EEXIST)
+		return rule_broken(session, K2HFT_ERROR_FENCED, "this ring is open twice: one of them is a copy");
 	if (error)
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more ring");
 	if (at_its_end(session, place.position))

@@ -220,6 +220,10 @@ receiver_stop TERM
 rm "$dir/out/.k2hft/ledger"
 receiver_start
 count ledger_lost 1 <<END
+hello ten 3 0
+welcome
+last
+connect $port
 hello ten 3 80
 welcome
 bye

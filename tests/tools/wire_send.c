@@ -5,6 +5,9 @@
  *
  *	connect PORT			to 127.0.0.1
  *	hello RING EPOCH ACKED [LEVEL]	RING: up to 16 characters that become the uuid
+ *	receiver HEX			the uuid that the next two are about; else that of the last WELCOME
+ *	last, unsettled N		HELLO says that it acknowledged last, or that it is unsettled from position N on
+ *	opening N			of HELLO
  *	welcome				waits for it, prints it, goes on at its position
  *	stream ID text|binary PATH [HOST]
  *	path ID HEX			the same of text, with a path of any bytes
@@ -56,7 +59,9 @@ static uint64_t position, acked, window_end;
 static uint32_t gap_bytes, writer_pid = 1;
 static unsigned ack_status;
 static long damage_at = -1;
-static bool lz4;
+static bool lz4, receiver_last;
+static uint8_t receiver_uuid[16];
+static uint64_t opening, unsettled_position = UINT64_MAX;
 
 static _Noreturn void fail(const char *what, const char *detail)
 {
@@ -131,8 +136,12 @@ static void take_welcome(const uint8_t *bytes, size_t byte_count)
 		fail("WELCOME is malformed", NULL);
 	position = acked = welcome.position;
 	window_end = welcome.window_end;
-	(void)printf("welcome position %" PRIu64 " %s level %u frame %u\n", welcome.position,
+	memcpy(receiver_uuid, welcome.receiver_uuid, sizeof(receiver_uuid));
+	(void)printf("welcome position %" PRIu64 " %s level %u frame %u", welcome.position,
 		     welcome.flags & K2HFT_WELCOME_KNOWN ? "known" : "new", welcome.level, welcome.frame_bytes_max);
+	if (welcome.cut_records || welcome.retracted_records)
+		(void)printf(" cut %" PRIu64 " retracted %" PRIu64, welcome.cut_records, welcome.retracted_records);
+	(void)printf("\n");
 }
 
 static void take_ack(const uint8_t *bytes, size_t byte_count)
@@ -357,6 +366,14 @@ static void command_hello(const char *ring, const char *epoch, const char *acked
 	hello.acked = strtoull(acked_text, NULL, 10);
 	hello.level = (uint8_t)strtoul(*level ? level : "2", NULL, 10);
 	hello.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT;
+	hello.opening = opening;
+	if (receiver_last)
+		memcpy(hello.receiver_uuid, receiver_uuid, sizeof(hello.receiver_uuid));
+	if (unsettled_position != UINT64_MAX) {
+		hello.unsettled_count = 1;
+		memcpy(hello.unsettled[0].receiver_uuid, receiver_uuid, sizeof(receiver_uuid));
+		hello.unsettled[0].position = unsettled_position;
+	}
 	send_message(k2hft_hello_encode(&hello, frame, sizeof(frame)), frame);
 }
 
@@ -445,6 +462,29 @@ static bool command_wait(const char *name, const char *argument)
 	} else {
 		return false;
 	}
+	return true;
+}
+
+static void hex_take(const char *hex, uint8_t *bytes, size_t byte_count)
+{
+	unsigned byte;
+
+	for (size_t at = 0; at < byte_count && sscanf(hex, "%2x", &byte) == 1; at++, hex += 2)
+		bytes[at] = (uint8_t)byte;
+}
+
+static bool command_greeting(const char *name, const char *value)
+{
+	if (strcmp(name, "opening") == 0)
+		opening = strtoull(value, NULL, 10);
+	else if (strcmp(name, "unsettled") == 0)
+		unsettled_position = strtoull(value, NULL, 10);
+	else if (strcmp(name, "receiver") == 0)
+		hex_take(value, receiver_uuid, sizeof(receiver_uuid));
+	else if (strcmp(name, "last") == 0)
+		receiver_last = true;
+	else
+		return false;
 	return true;
 }
 
@@ -614,7 +654,7 @@ int main(int argc, char **argv)
 		if (!*words[0] || *words[0] == '#')
 			continue;
 		if (!command_wait(words[0], words[1]) && !command_talk(words) && !command_data(words) &&
-		    !command_set(words[0], words[1]))
+		    !command_greeting(words[0], words[1]) && !command_set(words[0], words[1]))
 			fail("unknown command", words[0]);
 		(void)fflush(stdout);
 	}
