@@ -30,7 +30,8 @@ _k2hft() {
 	if ((COMP_CWORD == 1)); then
 		_k2hft_words "$(_k2hft_commands "$program") --help --version" "$word"
 	elif [[ $command == help ]]; then
-		_k2hft_words "$(_k2hft_commands "$program") $("$program" check --table | cut -f 2 | sort -u)" "$word"
+		_k2hft_words "$(_k2hft_commands "$program") $("$program" check --table | cut -f 2 | sort -u) $(
+			"$program" stat --table | cut -f 2 | sort -u)" "$word"
 		((${#COMPREPLY[@]})) || _k2hft_words "$("$program" check --table | cut -f 2 | sort -u)" "${word^^}"
 	elif [[ $word == -* ]]; then
 		_k2hft_words "$(_k2hft_options "$program" "$command")" "$word"

@@ -20,7 +20,7 @@ static const struct command {
 } commands[] = {
 	{"bench", k2i_command_bench, "measures how fast records arrive, compared with a plain pipe"},
 	{"check", k2i_command_check, "checks configuration files, prints their effective values"},
-	{"help", command_help, "explains a command, or a key of the configuration"},
+	{"help", command_help, "explains a command, a key of the configuration, or a counter"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},
 	{"stat", k2i_command_stat, "shows what became of records, at a receiver, a mount or a ring"},
 	{"testio", k2i_command_testio, "measures how fast files are written and read"},
@@ -58,16 +58,19 @@ static int unknown(const char *name, bool explained)
 
 	for (number = 0; number < COMMAND_COUNT; number++)
 		k2i_nearest_consider(name, commands[number].name, &best, &best_distance);
-	if (explained)
+	if (explained) {
 		k2i_key_nearest_consider(name, &best, &best_distance);
+		k2i_counter_nearest_consider(name, &best, &best_distance);
+	}
 	(void)fprintf(stderr,
-		      explained ? "k2hft help: %s is neither a command nor a key of the configuration; "
+		      explained ? "k2hft help: %s is neither a command, a key of the configuration nor a counter; "
 				: "k2hft: unknown command %s; ",
 		      name);
 	if (best)
 		(void)fprintf(stderr, "did you mean %s?\n", best);
 	else
-		(void)fputs(explained ? "\"k2hft help\" lists the commands, k2hft.conf(5) the keys\n"
+		(void)fputs(explained ? "\"k2hft help\" lists the commands, k2hft.conf(5) the keys, k2hft-stat(1) the "
+					"counters\n"
 				      : "\"k2hft help\" lists them\n",
 			    stderr);
 	return STATUS_WRONG;
@@ -117,11 +120,13 @@ static int command_help(int argc, char **argv)
 		return 0;
 	}
 	if (argc > 2)
-		return surplus("help", argv[2], "one command or key is explained at a time");
+		return surplus("help", argv[2], "one command, key or counter is explained at a time");
 	command = find(argv[1]);
 	if (command)
 		return run(command, 2, arguments);
-	return k2i_key_explain(argv[1]) == 0 ? 0 : unknown(argv[1], true);
+	if (k2i_key_explain(argv[1]) == 0 || k2i_counter_explain(argv[1]) == 0)
+		return 0;
+	return unknown(argv[1], true);
 }
 
 static int any_run(int argc, char **argv)

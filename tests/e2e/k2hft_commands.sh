@@ -27,12 +27,16 @@ expect 0 'usage: k2hft COMMAND' "$k2hft" --help
 expect 0 'usage: k2hft COMMAND' "$k2hft" help
 expect 0 'usage: k2hft check' "$k2hft" help check
 expect 0 'RINGSIZE in \[K2HFTFUSE\]' "$k2hft" help ringsize
-expect 2 'k2hft help: RINGSIZ is neither a command nor a key of the configuration; did you mean RINGSIZE?' \
+expect 2 'k2hft help: RINGSIZ is neither a command, a key of the configuration nor a counter; did you mean RINGSIZE?' \
 	"$k2hft" help RINGSIZ
+expect 0 'unacked_records, a gauge of a ring' "$k2hft" help unacked_records
+expect 0 'dropped_records, a counter of a ring' "$k2hft" help k2hft_ring_dropped_records_total
+expect 0 'Above 0, records are, or may be, missing' "$k2hft" help dropped_records
+expect 2 'did you mean unacked_records?' "$k2hft" help unaked_records
 expect 2 'k2hft help: chek is neither .*; did you mean check?' "$k2hft" help chek
-expect 2 'nothing-like-it is neither .*; "k2hft help" lists the commands, k2hft.conf(5) the keys' \
+expect 2 'nothing-like-it is neither .*; "k2hft help" lists the commands, k2hft.conf(5) the keys, k2hft-stat(1) the counters' \
 	"$k2hft" help nothing-like-it
-expect 2 'k2hft help: push: one command or key' "$k2hft" help check push
+expect 2 'k2hft help: push: one command, key or counter' "$k2hft" help check push
 expect 2 'k2hft help: --foo is neither' "$k2hft" help --foo
 expect 0 '^usage: k2hft version' "$k2hft" help version
 for argument in extra --foo check; do
@@ -41,7 +45,7 @@ for argument in extra --foo check; do
 done
 # As options they are the same.
 expect 0 'usage: k2hft check' "$k2hft" --help check
-expect 2 'k2hft help: push: one command or key' "$k2hft" -h check push
+expect 2 'k2hft help: push: one command, key or counter' "$k2hft" -h check push
 expect 2 'k2hft version: extra: it takes no arguments' "$k2hft" --version extra
 # The name of a file can be anything.
 name=$(printf 'a\033[2J\nb')

@@ -25,7 +25,7 @@ expect "--print" check --pr
 expect "--table" check --t
 expect "RINGFULL RINGSIZE" help RING
 expect "RINGSIZE" help rings
-expect "check" help che
+expect "check checksum_errors" help che
 expect "$folder/a b.conf" check "$folder/a"
 # All long options of a command that its help has, and no others.
 for command in bench check push stat testio verify; do

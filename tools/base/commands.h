@@ -15,7 +15,10 @@ int k2i_command_verify(int argc, char **argv); /* STATUS_FOUND: records are miss
 
 /* Explains a configuration key, in each section that has it. -ENOENT: there is no such key. */
 int k2i_key_explain(const char *name);
-/* All keys, as k2i_nearest_consider. */
+/* Explains a counter of `k2hft stat`, by its name or that of its metric. -ENOENT: there is no such counter. */
+int k2i_counter_explain(const char *name);
+/* All keys, and all counters, as k2i_nearest_consider. */
+void k2i_counter_nearest_consider(const char *name, const char **best, unsigned *best_distance);
 void k2i_key_nearest_consider(const char *name, const char **best, unsigned *best_distance);
 
 #endif

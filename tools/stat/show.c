@@ -5,10 +5,12 @@
 #include <time.h>
 
 #include "app/program/report.h"
+#include "base/clock.h"
 #include "tools/stat/stat.h"
 #include "tools/base/numbers.h"
 #include "tools/base/terminal.h"
 
+#define VERDICT_ROOM 1024u
 #define ROWS_MAX 40u /* of connections and of files, for people */
 
 /* The text of a number or string in an object of the status, or in the status itself; NULL: there is none. */
@@ -72,16 +74,21 @@ static void head_show(FILE *output, const char *target, const struct json_value 
 		     {"client", "host", ""},    {"client", "port", ""},
 		     {"client", "state", ""},   {"client", "receiver_status", "ok"},
 		     {"client", "error", ""},   {"ring_state", "uuid", ""}};
+	char verdict[VERDICT_ROOM];
 	const char *text, *object;
 	size_t at;
 
+	(void)stat_verdict(now, k2i_clock_ns(CLOCK_REALTIME), verdict, sizeof(verdict));
 	text_show(output, target, false);
+	(void)fputs(": ", output);
+	text_show(output, verdict, false);
+	(void)fputs("\n", output);
 	for (at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
 		object = shown[at].object;
 		text = text_of(now, object, shown[at].name);
 		if (!text || !*text || strcmp(text, shown[at].usual) == 0)
 			continue;
-		(void)fprintf(output, "%s%s%s%s ", at ? ", " : ": ", object ? object : "", object ? "." : "",
+		(void)fprintf(output, "%s%s%s%s ", at ? ", " : "  ", object ? object : "", object ? "." : "",
 			      shown[at].name);
 		text_show(output, text, false);
 	}

@@ -15,8 +15,9 @@
 
 static const char usage[] =
 	"usage: k2hft stat [OPTION...] [TARGET...]\n\n"
-	"Says what became of records: of a receiver (HOST:CTLPORT, 127.0.0.1:8021 if there is none), of a\n"
-	"mount (its directory), of a ring (its file).\n\n"
+	"Says what became of records: of a receiver (HOST:CTLPORT), of a mount (its directory), of a ring (its\n"
+	"file); without a target, of all that run on this host. The first line says whether all is well, else\n"
+	"what waits, since when and why.\n\n"
 	"  -i, --interval SECONDS  repeatedly, with rates; in place on a terminal, else a line each time\n"
 	"  -n, --count N           this many times\n"
 	"  -a, --all               counters that are 0, too\n"
@@ -80,8 +81,6 @@ static int options_read(struct options *options, int argc, char **argv)
 		return usage_wrong("--json or --metrics, not both");
 	if (options->all && (options->json || options->metrics))
 		return usage_wrong("--json and --metrics have all counters without --all");
-	if (options->metrics && argc - optind > 1)
-		return usage_wrong("--metrics is of one target: names would come twice");
 	/* Once without an interval; for ever with one. */
 	if (!options->interval_s && options->count > 1)
 		options->interval_s = 1;
@@ -179,26 +178,47 @@ static int run(const struct options *options, struct target *targets, size_t cou
 	}
 }
 
+/* Without arguments: all that this host has. */
+static int targets_take(struct stat_targets *found, int argc, char **argv)
+{
+	if (optind < argc) {
+		*found = (struct stat_targets){.names = argv + optind, .count = (size_t)(argc - optind)};
+		return 0;
+	}
+	stat_targets_find(found);
+	if (found->count)
+		return 0;
+	command_error("stat", "no mount, receiver or sender that you may see runs on this host; name a target");
+	return STATUS_FAILED;
+}
+
 int k2i_command_stat(int argc, char **argv)
 {
 	struct options options = {.timeout_s = 5};
-	int status = options_read(&options, argc, argv);
-	size_t count, at;
+	struct stat_targets found = {0};
 	struct target *targets;
+	int status = options_read(&options, argc, argv);
+	size_t at;
 
 	if (status >= 0)
 		return status;
-	count = optind < argc ? (size_t)(argc - optind) : 1;
-	targets = calloc(count, sizeof(*targets));
+	status = targets_take(&found, argc, argv);
+	if (status)
+		return status;
+	if (options.metrics && found.count > 1)
+		return usage_wrong("--metrics is of one target: names would come twice");
+	targets = calloc(found.count, sizeof(*targets));
 	if (!targets)
 		return STATUS_FAILED;
-	for (at = 0; at < count; at++)
-		targets[at].name = optind < argc ? argv[(size_t)optind + at] : STAT_TARGET_DEFAULT;
-	status = run(&options, targets, count);
-	for (at = 0; at < count; at++) {
+	for (at = 0; at < found.count; at++)
+		targets[at].name = found.names[at];
+	status = run(&options, targets, found.count);
+	for (at = 0; at < found.count; at++) {
 		json_free(targets[at].now);
 		json_free(targets[at].before);
 	}
 	free(targets);
+	if (optind >= argc)
+		stat_targets_free(&found);
 	return status;
 }

@@ -8,10 +8,19 @@
 #include <stdio.h>
 
 #include "app/program/counters.h"
+#include "app/program/report.h"
 #include "tools/base/json.h"
 
 /* k2hft stat: where a status comes from, what is in it, how it is shown. */
-#define STAT_TARGET_DEFAULT "127.0.0.1:8021"
+
+/* All mounts, receivers and rings of senders that this user can see on this host. Zero at first. */
+struct stat_targets {
+	char **names;
+	size_t count;
+	char own_pid[24];
+};
+void stat_targets_find(struct stat_targets *found);
+void stat_targets_free(struct stat_targets *found);
 
 /*
  * The status of a receiver (HOST:CTLPORT), a mount (its directory) or a ring (its file), as JSON, to be free()d. NULL: it
@@ -22,6 +31,15 @@ char *stat_fetch(const char *target, int timeout_ms);
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
 /* All up to the end, terminated, to be free()d; `timeout_ms` is for the whole, -1: for ever. NULL with errno. */
 char *stat_answer_read(int descriptor, int64_t timeout_ms);
+
+/* Adds the member "backlog" of a ring's file, if it can be read. */
+void stat_backlog_report(struct k2i_report *report, const char *ring_path);
+
+/*
+ * Writes a line to `text`: whether all is well, else what waits, since when, and why. Returns whether nothing waits that
+ * should not. `now_ns`: since 1970.
+ */
+bool stat_verdict(const struct json_value *status, uint64_t now_ns, char *text, size_t room);
 
 /* Whether this status has the table. */
 bool stat_table_there(const struct json_value *status, const struct k2i_counter_table *table);

@@ -136,6 +136,7 @@ void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *s
 
 	k2i_report_open(report, "ring_state", '{');
 	k2i_report_uuid(report, "uuid", stats->uuid);
+	k2i_report_number(report, "bytes", stats->ring_bytes);
 	k2i_report_number(report, "tail", stats->tail);
 	k2i_report_number(report, "read", stats->read);
 	k2i_report_number(report, "acked", stats->acked);

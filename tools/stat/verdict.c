@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* The first line of a status: whether all is well, else what waits, since when, and why. */
+#include "tools/stat/stat.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "tools/base/numbers.h"
+
+/* Records that are younger are on their way: a batch, a round trip, a disk. */
+#define ON_THEIR_WAY_NS (2 * K2I_SECOND_NS)
+
+static uint64_t number_of(const struct json_value *object, const char *name)
+{
+	const struct json_value *member = json_get(object, name);
+
+	/* As it stood there: a double does not hold nanoseconds since 1970. */
+	return member && member->type == JSON_NUMBER ? strtoull(member->text, NULL, 10) : 0;
+}
+
+static unsigned count_of(const struct json_value *array)
+{
+	unsigned count = 0;
+
+	for (const struct json_value *member = array ? array->first : NULL; member; member = member->next)
+		count++;
+	return count;
+}
+
+static void age_print(FILE *output, uint64_t age_ns)
+{
+	uint64_t seconds = age_ns / K2I_SECOND_NS, minutes = seconds / 60, hours = minutes / 60;
+
+	if (seconds < 60)
+		(void)fprintf(output, "%" PRIu64 " s", seconds);
+	else if (minutes < 60)
+		(void)fprintf(output, "%" PRIu64 " min", minutes);
+	else if (hours < 48)
+		(void)fprintf(output, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
+	else
+		(void)fprintf(output, "%" PRIu64 " days", hours / 24);
+}
+
+/* Since when, by the clock on the wall, with the day if that was not today. */
+static void since_print(FILE *output, uint64_t oldest_ns, uint64_t now_ns)
+{
+	time_t then = (time_t)(oldest_ns / K2I_SECOND_NS), now = (time_t)(now_ns / K2I_SECOND_NS);
+	struct tm then_tm, now_tm;
+	char text[32];
+
+	if (!oldest_ns || !localtime_r(&then, &then_tm) || !localtime_r(&now, &now_tm))
+		return;
+	if (strftime(text, sizeof(text),
+		     then_tm.tm_yday == now_tm.tm_yday && then_tm.tm_year == now_tm.tm_year ? "%H:%M:%S"
+											    : "%Y-%m-%d %H:%M",
+		     &then_tm) == 0)
+		return;
+	(void)fprintf(output, " since %s (", text);
+	age_print(output, now_ns > oldest_ns ? now_ns - oldest_ns : 0);
+	(void)fputs(")", output);
+}
+
+/* Why records of a ring wait. `client`: NULL, of a ring that was asked by its file. */
+static void reason_print(FILE *output, const struct json_value *status, const struct json_value *client)
+{
+	const char *state = json_text(client, "state"), *slow = json_text(client, "receiver_status");
+	const char *error = json_text(client, "error");
+
+	if (!client) {
+		(void)fputs(strcmp(json_text(status, "sender"), "runs") == 0 ? "a sender runs, ask it or read its log"
+									     : "no sender runs",
+			    output);
+		return;
+	}
+	(void)fprintf(output, "%s:%s ", json_text(client, "host"), json_text(client, "port"));
+	if (strcmp(state, "connected") != 0)
+		(void)fprintf(output, "is not connected%s%s", *error ? ": " : "", error);
+	else
+		(void)fputs(strcmp(slow, "full") == 0     ? "has no room on its disk"
+			    : strcmp(slow, "failed") == 0 ? "can't write: its log says why"
+			    : strcmp(slow, "slow") == 0   ? "waits for its disk"
+							  : "is connected and takes them",
+			    output);
+}
+
+static void full_print(FILE *output, const struct json_value *ring_state)
+{
+	uint64_t bytes = number_of(ring_state, "bytes"),
+		 taken = number_of(ring_state, "tail") - number_of(ring_state, "head");
+
+	/* Writers wait a little before the last byte: for what the kernel still holds, or for a whole chunk. */
+	if (bytes && taken > bytes / 8 * 7)
+		(void)fputs("; the ring is full, writers wait or are refused", output);
+}
+
+static bool ring_verdict(FILE *output, const struct json_value *status, uint64_t now_ns)
+{
+	const struct json_value *client = json_get(status, "client"), *backlog = json_get(status, "backlog");
+	uint64_t records =
+		backlog ? number_of(backlog, "records") : number_of(json_get(status, "ring"), "unacked_records");
+	uint64_t oldest_ns = number_of(backlog, "oldest_ns");
+	unsigned streams = count_of(json_get(backlog, "streams"));
+	bool connected = !client || strcmp(json_text(client, "state"), "connected") == 0;
+	char number[NUMBER_TEXT_ROOM];
+
+	if (!records && connected) {
+		(void)fputs("fine: nothing waits", output);
+		return true;
+	}
+	if (!records) {
+		(void)fputs("nothing waits, but ", output);
+		reason_print(output, status, client);
+		return true;
+	}
+	if (connected && client && oldest_ns + ON_THEIR_WAY_NS > now_ns) {
+		(void)fprintf(output, "fine: %s records are on their way", number_text(records, number));
+		return true;
+	}
+	(void)fprintf(output, "%s record%s", number_text(records, number), records == 1 ? "" : "s");
+	if (streams)
+		(void)fprintf(output, " of %u file%s", streams, streams == 1 ? "" : "s");
+	(void)fputs(records == 1 ? " waits" : " wait", output);
+	since_print(output, oldest_ns, now_ns);
+	(void)fputs(": ", output);
+	reason_print(output, status, client);
+	full_print(output, json_get(status, "ring_state"));
+	return false;
+}
+
+/* Tells how many outputs, or connections, have data that can't be written now, and the first one with its reason. */
+static bool held_print(FILE *output, const struct json_value *array, const char *what, const char *name)
+{
+	const struct json_value *first = NULL;
+	unsigned held = 0;
+
+	for (const struct json_value *row = array ? array->first : NULL; row; row = row->next) {
+		if (!*json_text(row, "held"))
+			continue;
+		first = first ? first : row;
+		held++;
+	}
+	if (first)
+		(void)fprintf(output, "%u %s%s can't be written: %s: %s", held, what, held == 1 ? "" : "s",
+			      json_text(first, name), json_text(first, "held"));
+	return first != NULL;
+}
+
+static bool receiver_verdict(FILE *output, const struct json_value *status)
+{
+	unsigned senders = count_of(json_get(status, "connections"));
+
+	if (held_print(output, json_get(status, "files"), "file", "path") ||
+	    held_print(output, json_get(status, "connections"), "sender's data", "peer"))
+		return false;
+	if (senders)
+		(void)fprintf(output, "fine: %u sender%s connected", senders, senders == 1 ? " is" : "s are");
+	else
+		(void)fputs("fine, but no sender is connected", output);
+	return true;
+}
+
+static void losses_print(FILE *output, const struct json_value *status)
+{
+	const char *before = "; lost or doubtful since it began: ";
+	char name[64], number[NUMBER_TEXT_ROOM];
+
+	for (size_t table = 0; table < K2I_COUNTER_TABLES; table++) {
+		const char *program = k2i_counter_tables[table]->program;
+		const struct json_value *lost;
+
+		(void)snprintf(name, sizeof(name), "%s_lost", program);
+		lost = json_get(status, name);
+		for (lost = lost ? lost->first : NULL; lost; lost = lost->next) {
+			if (lost->type != JSON_STRING)
+				continue;
+			(void)fprintf(output, "%s%s %s", before, lost->text,
+				      number_text(number_of(json_get(status, program), lost->text), number));
+			before = ", ";
+		}
+	}
+}
+
+bool stat_verdict(const struct json_value *status, uint64_t now_ns, char *text, size_t room)
+{
+	bool fine;
+	FILE *output;
+
+	*text = '\0';
+	output = fmemopen(text, room, "w");
+	if (!output)
+		return true;
+	fine = json_get(status, "receiver") ? receiver_verdict(output, status) : ring_verdict(output, status, now_ns);
+	losses_print(output, status);
+	(void)fclose(output);
+	text[room - 1] = '\0';
+	return fine;
+}
