@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/spread.h"
+
 struct k2hft_chunk;
 struct k2hft_client;
 struct k2hft_producer;
 struct k2hft_ring;
+struct k2hft_target;
 struct k2i_populated;
 struct k2i_route_stream;
 
@@ -18,8 +21,10 @@ struct k2i_route_stream;
 
 /* A ring and the way to its receiver. */
 struct k2i_mount_lane {
-	unsigned index;                                 /* among the mount's lanes */
-	const char *host, *port;                        /* its home */
+	unsigned index;                    /* among the mount's lanes */
+	const struct k2hft_target *target; /* its home */
+	struct k2hft_target *others;       /* that may take it over, in this order; NULL: none */
+	uint32_t others_count;
 	char *ring_file;                                /* the ring's absolute path; NULL: memory, or without a name */
 	int ring_fd;                                    /* the keeper's, which keeps it */
 	struct k2i_route_stream *missing_newline_first; /* see k2i_routes_terminate */
@@ -35,9 +40,18 @@ struct k2i_mount_lane {
 /* A mount has a lane for each receiver. */
 struct k2i_mount_lanes {
 	unsigned count;
+	uint32_t spread, copies;        /* of the sender's options; copies: 1 or more */
 	size_t chunk_bytes_max;         /* payload of one chunk in the smallest ring */
 	struct k2i_mount_lane *claimed; /* has the claim, if there is one */
+
+	/* See spread.h. */
+	struct k2i_mount_lane *chosen, *last, *likely;
+	size_t chosen_bytes; /* that go there still */
+	uint64_t random;
+
 	struct k2i_mount_lane lane[K2I_LANE_COUNT_MAX];
+	const char *homes[K2I_LANE_COUNT_MAX]; /* their names */
+	char names[K2I_LANE_COUNT_MAX][K2I_SPREAD_HOME_BYTES];
 };
 
 static inline uint64_t k2i_lane_bit(const struct k2i_mount_lane *lane)

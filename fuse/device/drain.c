@@ -123,8 +123,9 @@ static struct drained lanes_add(const struct k2i_mount *mount)
 		all.dropped_records += stats.dropped_records;
 		all.given_up_records += stats.expired_records + stats.unknown_records;
 		if (stats.unacked_records && mount->lanes.count > 1)
-			k2i_log(K2HFT_LOG_WARNING, "mount: %s:%s has not acknowledged %" PRIu64 " records", lane->host,
-				lane->port, stats.unacked_records);
+			k2i_log(K2HFT_LOG_WARNING,
+				"mount: the lane of %s has %" PRIu64 " records that are not acknowledged",
+				mount->lanes.homes[at], stats.unacked_records);
 	}
 	return all;
 }

@@ -70,8 +70,8 @@ static int route_make(struct k2i_mount *mount, const char *path, struct k2i_rout
 {
 	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
 	bool transfer = match && k2i_rule_settings(match)->transfer;
-	unsigned lanes[K2I_LANE_COUNT_MAX], copies = 0,
-					    count = transfer ? k2i_spread_lanes(mount, path, lanes, &copies) : 0;
+	uint32_t lanes[K2I_LANE_COUNT_MAX];
+	unsigned copies = 0, count = transfer ? k2i_spread_lanes(mount, path, lanes, &copies) : 0;
 	struct k2i_route *made;
 
 	if (!match)

@@ -220,6 +220,34 @@ static struct k2i_records pending_chunk(const struct k2i_mount *mount, const str
 	return records;
 }
 
+/* -EAGAIN: its lane has no room. */
+static int stream_claim(struct k2i_mount *mount, const struct k2i_route_stream *stream, size_t bytes, void **payload)
+{
+	int status = lane_terminate(mount, stream->lane);
+
+	return status ? status : k2i_lane_claim(&mount->lanes, stream->lane, bytes, payload);
+}
+
+/* The same of any lane that would do, where that of `*stream` has no room: a connected one, if any is. */
+static int other_claim(struct k2i_mount *mount, struct k2i_route_stream **stream, size_t bytes, void **payload)
+{
+	uint64_t connected = k2i_spread_connected(&mount->lanes);
+	int status = -EAGAIN;
+
+	for (unsigned at = 0; status == -EAGAIN && at < mount->lanes.count; at++) {
+		struct k2i_route_stream *other = &(*stream)->route->streams[at];
+
+		if (connected && !(connected & k2i_lane_bit(other->lane)))
+			continue;
+		status = stream_claim(mount, other, bytes, payload);
+		if (status)
+			continue;
+		k2i_spread_chose(&mount->lanes, other->lane);
+		*stream = other;
+	}
+	return status;
+}
+
 /* A stream has the chunk, or does not get it: the next one's turn, and behind the last the next chunk's. */
 static void pending_pass(struct k2i_mount *mount, struct k2i_route *route, size_t bytes, bool cut)
 {
@@ -253,9 +281,9 @@ static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 		pending_pass(mount, route, records.bytes, cut);
 		return 0;
 	}
-	status = lane_terminate(mount, stream->lane);
-	if (status == 0)
-		status = k2i_lane_claim(&mount->lanes, stream->lane, records.bytes, &payload);
+	status = stream_claim(mount, stream, records.bytes, &payload);
+	if (status == -EAGAIN && route->stream_count > route->copies && !records.continued)
+		status = other_claim(mount, &stream, records.bytes, &payload);
 	if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP) {
 		pending_pass(mount, route, records.bytes, cut);
 		records_drop(mount, stream, &records);
@@ -272,6 +300,8 @@ static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 	status = k2i_route_commit(mount, stream, &records, 0, false);
 	if (status)
 		*route = before;
+	else if (mount->lanes.count > 1)
+		k2i_spread_took(&mount->lanes, stream->lane, records.bytes);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
@@ -120,14 +121,48 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 	return options->mount_point ? 0 : -ENOMEM;
 }
 
-/* A lane for each receiver. */
-static void lanes_make(struct k2i_mount *mount)
+/* The next ones in the order of the file may take a lane over. */
+static int others_find(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 {
-	const struct k2hft_sender_options *options = &mount->config.options;
+	uint32_t replica = mount->config.options.replica, count = mount->lanes.count;
+	uint32_t wanted = replica && replica < count ? replica : count - 1;
 
-	mount->lanes.count = 1;
-	mount->lanes.lane[0].host = options->host;
-	mount->lanes.lane[0].port = options->port;
+	/* A receiver that has a copy of its own must not get another's, too. */
+	if (replica == K2HFT_REPLICA_NONE || mount->lanes.spread == K2HFT_SPREAD_ALL || mount->lanes.copies > 1)
+		return 0;
+	lane->others = calloc(count, sizeof(*lane->others));
+	if (!lane->others)
+		return -ENOMEM;
+	for (; lane->others_count < wanted; lane->others_count++)
+		lane->others[lane->others_count] =
+			mount->config.targets[(lane->index + 1 + lane->others_count) % count];
+	return 0;
+}
+
+/* A lane for each receiver. */
+static int lanes_make(struct k2i_mount *mount)
+{
+	const struct k2i_sender_config *config = &mount->config;
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+	int status = 0;
+
+	if (config->target_count > K2I_LANE_COUNT_MAX) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: %" PRIu32 " receivers: a mount can have %u", mount->settings->file,
+			config->target_count, K2I_LANE_COUNT_MAX);
+		return -EINVAL;
+	}
+	lanes->count = config->target_count;
+	lanes->spread = lanes->count > 1 ? config->options.spread : K2HFT_SPREAD_HASH;
+	lanes->copies = config->options.copies > 1 ? config->options.copies : 1;
+	lanes->random = k2i_clock_now_ns() | 1;
+	for (unsigned at = 0; at < lanes->count; at++) {
+		lanes->lane[at].target = &config->targets[at];
+		k2i_spread_home(config->targets[at].host, config->targets[at].port, lanes->names[at]);
+		lanes->homes[at] = lanes->names[at];
+	}
+	for (unsigned at = 0; status == 0 && lanes->count > 1 && at < lanes->count; at++)
+		status = others_find(mount, &lanes->lane[at]);
+	return status;
 }
 
 static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *options)
@@ -141,7 +176,6 @@ static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *
 	status = k2i_sender_config_make(settings, &mount->config, message, sizeof(message));
 	if (status == 0) {
 		mount->settings = mount->config.settings;
-		lanes_make(mount);
 		status = k2i_rules_compile(mount->settings, &mount->rules, message, sizeof(message));
 	}
 	if (status) {
@@ -157,7 +191,7 @@ static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *
 			mount->settings->file);
 		return -EINVAL;
 	}
-	return 0;
+	return lanes_make(mount);
 }
 
 static int log_open(const struct k2i_mount_options *options)
@@ -258,11 +292,15 @@ static int ring_make(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 {
 	struct k2hft_ring_options options;
 	struct k2hft_ring *ring;
-	char message[1024];
+	char message[1024], file[PATH_MAX];
 	uint64_t waiting;
 	int status;
 
 	(void)k2hft_sender_ring_options(&mount->config.options, &options);
+	if (mount->lanes.count > 1 && mount->settings->queue_type == K2I_QUEUE_FILE) {
+		(void)snprintf(file, sizeof(file), "%s.%s", options.path, mount->lanes.homes[lane->index]);
+		options.path = file;
+	}
 	waiting = ring_has_records(&options);
 	status = k2hft_ring_open(&options, &ring);
 	if (status) {
@@ -381,6 +419,7 @@ void k2i_start_undo(struct k2i_mount *mount)
 		if (mount->lanes.lane[at].ring_fd >= 0)
 			(void)close(mount->lanes.lane[at].ring_fd);
 		free(mount->lanes.lane[at].ring_file);
+		free(mount->lanes.lane[at].others);
 	}
 	k2i_nodes_free(mount->nodes);
 	k2i_outputfiles_close(mount->outputfiles);

@@ -117,6 +117,12 @@ static int client_open(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 
 	/* The last worker alone closes its client in good order. */
 	(void)k2hft_sender_client_options(&mount->config.options, &options);
+	options.host = lane->target->host;
+	options.port = lane->target->port;
+	options.tls = lane->target->tls;
+	options.others = lane->others;
+	options.others_count = lane->others_count;
+	options.failover_ms = mount->config.options.failover_ms;
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
 	status = k2hft_client_open(lane->ring, &options, &lane->client);
@@ -199,9 +205,16 @@ static void worker_end(struct k2i_mount *mount)
 		(void)munmap(mount->loop->request, REQUEST_BYTES);
 }
 
+static void log_begin(const struct k2i_mount *mount)
+{
+	if (mount->lanes.count == 1)
+		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %s", mount->options->mount_point, mount->lanes.homes[0]);
+	else
+		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %u receivers", mount->options->mount_point, mount->lanes.count);
+}
+
 int k2i_worker_run(struct k2i_mount *mount)
 {
-	const char *host = mount->config.options.host;
 	int status;
 
 	worker_begin(mount);
@@ -216,8 +229,7 @@ int k2i_worker_run(struct k2i_mount *mount)
 	if (status)
 		return K2I_STATUS_FAILED;
 	if (!mount->keeper.begun)
-		k2i_log(K2HFT_LOG_INFO, strchr(host, ':') ? "mount: %s, to [%s]:%s" : "mount: %s, to %s:%s",
-			mount->options->mount_point, host, mount->config.options.port);
+		log_begin(mount);
 	mount->keeper.begun = true;
 	k2i_daemon_follow();
 	(void)kill(mount->keeper.pid, SIGUSR1);

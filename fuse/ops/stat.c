@@ -40,24 +40,92 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 #undef K2I_MOUNT_COUNTER
 }
 
+/* As it is now. */
+struct lane_state {
+	struct k2hft_ring_stats ring;
+	struct k2hft_client_stats client;
+	const struct k2hft_target *goes_to;
+};
+
+static struct lane_state lane_state_get(const struct k2i_mount_lane *lane)
+{
+	struct lane_state state = {
+		.ring = k2i_ring_stats_get(lane->ring),
+		.client = {.size = sizeof(state.client)},
+		.goes_to = lane->target,
+	};
+
+	/* A successor answers what comes again before it has its clients. */
+	if (lane->client)
+		(void)k2hft_client_stats(lane->client, &state.client);
+	if (state.client.target && state.client.target <= lane->others_count)
+		state.goes_to = &lane->others[state.client.target - 1];
+	return state;
+}
+
+static void lane_report(struct k2i_report *report, const char *home, const struct lane_state *state)
+{
+	char goes_to[K2I_SPREAD_HOME_BYTES];
+
+	k2i_spread_home(state->goes_to->host, state->goes_to->port, goes_to);
+	k2i_report_lane(report, home, goes_to, &state->ring, &state->client);
+}
+
+/* Whether there is more to say of the one: its receiver is away, or more waits for it. */
+static bool lane_is_worse(const struct lane_state *one, const struct lane_state *other)
+{
+	bool away = one->client.state != K2HFT_CLIENT_CONNECTED, others = other->client.state != K2HFT_CLIENT_CONNECTED;
+
+	return away != others ? away : one->ring.tail - one->ring.head > other->ring.tail - other->ring.head;
+}
+
+/* The sooner of two times, 0 for never. */
+static uint64_t sooner(uint64_t one_s, uint64_t other_s)
+{
+	return one_s == 0 || (other_s && other_s < one_s) ? other_s : one_s;
+}
+
+/* The counters of all rings; and the state of the lane of which there is most to say. */
+static struct lane_state lanes_report(const struct k2i_mount *mount, struct k2i_report *report, uint64_t *expires_s)
+{
+	uint64_t sums[K2I_RING_COUNTER_COUNT] = {0}, values[K2I_RING_COUNTER_COUNT];
+	struct lane_state worst = lane_state_get(&mount->lanes.lane[0]);
+
+	if (mount->lanes.count > 1)
+		k2i_report_open(report, "lanes", '[');
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		struct lane_state state = lane_state_get(&mount->lanes.lane[at]);
+
+		k2i_ring_counters_get(&state.ring, values);
+		for (size_t counter = 0; counter < K2I_RING_COUNTER_COUNT; counter++)
+			sums[counter] += values[counter];
+		if (mount->lanes.count > 1)
+			lane_report(report, mount->lanes.homes[at], &state);
+		*expires_s = sooner(*expires_s, state.client.certificate_expires_s);
+		if (lane_is_worse(&state, &worst))
+			worst = state;
+	}
+	if (mount->lanes.count > 1)
+		k2i_report_close(report, ']');
+	k2i_report_ring_state(report, &worst.ring);
+	k2i_report_counters(report, "ring", &k2i_ring_counter_table, sums);
+	return worst;
+}
+
 static void stat_report(const struct k2i_mount *mount, struct k2i_report *report)
 {
-	struct k2hft_client_stats client = {.size = sizeof(client)};
-	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->lanes.lane[0].ring);
-	uint64_t values[K2I_MOUNT_COUNTER_COUNT];
+	uint64_t values[K2I_MOUNT_COUNTER_COUNT], expires_s = 0;
+	struct lane_state worst;
 
-	/* A successor answers what comes again before it has its client. */
-	if (mount->lanes.lane[0].client)
-		(void)k2hft_client_stats(mount->lanes.lane[0].client, &client);
 	values_get(mount, values);
 	k2i_report_open(report, NULL, '{');
 	k2i_report_begin(report, "k2hftfuse", k2i_clock_now_ns() - mount->keeper.started_ns);
 	k2i_report_text(report, "mount_point", mount->options->mount_point);
-	if (client.certificate_expires_s)
-		k2i_report_number(report, "certificate_expires_s", client.certificate_expires_s);
 	k2i_report_counters(report, "mount", &k2i_mount_counter_table, values);
-	k2i_report_ring(report, &ring);
-	k2i_report_client(report, mount->config.options.host, mount->config.options.port, &client);
+	worst = lanes_report(mount, report, &expires_s);
+	if (expires_s)
+		k2i_report_number(report, "certificate_expires_s", expires_s);
+	k2i_report_client(report, worst.goes_to->host, worst.goes_to->port, &worst.client);
 	k2i_report_close(report, '}');
 	k2i_report_add(report, "\n");
 }

@@ -130,10 +130,8 @@ void k2i_report_counters(struct k2i_report *report, const char *key, const struc
 	k2i_report_close(report, ']');
 }
 
-void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *stats)
+void k2i_report_ring_state(struct k2i_report *report, const struct k2hft_ring_stats *stats)
 {
-	uint64_t values[K2I_RING_COUNTER_COUNT];
-
 	k2i_report_open(report, "ring_state", '{');
 	k2i_report_uuid(report, "uuid", stats->uuid);
 	k2i_report_number(report, "bytes", stats->ring_bytes);
@@ -142,6 +140,13 @@ void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *s
 	k2i_report_number(report, "acked", stats->acked);
 	k2i_report_number(report, "head", stats->head);
 	k2i_report_close(report, '}');
+}
+
+void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *stats)
+{
+	uint64_t values[K2I_RING_COUNTER_COUNT];
+
+	k2i_report_ring_state(report, stats);
 	k2i_ring_counters_get(stats, values);
 	k2i_report_counters(report, "ring", &k2i_ring_counter_table, values);
 }
@@ -151,20 +156,46 @@ static const char *name_of(const char *const names[4], uint32_t number)
 	return number < 4 ? names[number] : "unknown";
 }
 
-void k2i_report_client(struct k2i_report *report, const char *host, const char *port,
-		       const struct k2hft_client_stats *stats)
+static void client_state(struct k2i_report *report, const struct k2hft_client_stats *stats)
 {
 	static const char *const states[4] = {"waiting", "connecting", "greeting", "connected"};
 	static const char *const statuses[4] = {"ok", "slow", "full", "failed"};
 
+	k2i_report_text(report, "state", name_of(states, stats->state));
+	k2i_report_text(report, "receiver_status", name_of(statuses, stats->status));
+}
+
+void k2i_report_client(struct k2i_report *report, const char *host, const char *port,
+		       const struct k2hft_client_stats *stats)
+{
 	k2i_report_open(report, "client", '{');
 	k2i_report_text(report, "host", host);
 	k2i_report_text(report, "port", port);
-	k2i_report_text(report, "state", name_of(states, stats->state));
-	k2i_report_text(report, "receiver_status", name_of(statuses, stats->status));
+	client_state(report, stats);
 	k2i_report_number(report, "acked", stats->acked);
 	k2i_report_number(report, "window_end", stats->window_end);
 	k2i_report_text(report, "error", stats->last_error);
+	k2i_report_close(report, '}');
+}
+
+void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to,
+		     const struct k2hft_ring_stats *ring, const struct k2hft_client_stats *client)
+{
+	k2i_report_open(report, NULL, '{');
+	k2i_report_text(report, "home", home);
+	k2i_report_text(report, "goes_to", goes_to);
+	client_state(report, client);
+	k2i_report_number(report, "acked_records", ring->acked_records);
+	k2i_report_number(report, "unacked_records", ring->unacked_records);
+	k2i_report_number(report, "unacked_bytes", ring->tail > ring->head ? ring->tail - ring->head : 0);
+	k2i_report_number(report, "dropped_records", ring->dropped_records);
+	k2i_report_number(report, "expired_records", ring->expired_records);
+	k2i_report_number(report, "moves", ring->moves);
+	k2i_report_number(report, "settled_records", ring->settled_records);
+	k2i_report_number(report, "retracted_records", ring->retracted_records);
+	k2i_report_number(report, "unsettled", client->unsettled);
+	k2i_report_uuid(report, "ring", ring->uuid);
+	k2i_report_text(report, "error", client->last_error);
 	k2i_report_close(report, '}');
 }
 

@@ -38,11 +38,17 @@ void k2i_report_begin(struct k2i_report *report, const char *program, uint64_t u
 void k2i_report_counters(struct k2i_report *report, const char *key, const struct k2i_counter_table *table,
 			 const uint64_t *values);
 
-/* A ring: object "ring_state" with its identity and positions, and its counters as "ring". */
+/* A ring: object "ring_state" with its identity and positions. */
+void k2i_report_ring_state(struct k2i_report *report, const struct k2hft_ring_stats *stats);
+/* The same, and its counters as "ring". */
 void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *stats);
 /* A client: object "client" with receiver, state and what is wrong. */
 void k2i_report_client(struct k2i_report *report, const char *host, const char *port,
 		       const struct k2hft_client_stats *stats);
+
+/* A lane as a member of an array; `goes_to`: the receiver that has it now. */
+void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to,
+		     const struct k2hft_ring_stats *ring, const struct k2hft_client_stats *client);
 
 /* HELP, TYPE and value of each: k2hft_PROGRAM_NAME, and _total behind it for a counter. */
 void k2i_report_metrics(struct k2i_report *report, const struct k2i_counter_table *table, const uint64_t *values);

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# K2HTYPE = file with several receivers: a file for each, named by it. What was not acknowledged when the mount ended goes on
+# from there, whatever the order of the SVRNODE sections; K2HTYPE = temp and mem have as many rings.
+. tests/tools/mount.sh
+. tests/tools/lanes.inc
+global='DELIVERMODE = hash
+REPLICA = 0'
+lanes 3
+for kind in temp mem file; do
+	settings="K2HTYPE = $kind
+RINGSIZE = 256K
+DRAINTIMEOUT = 1"
+	[ $kind != temp ] || settings="$settings
+K2HFILE = $work/rings/ring"
+	[ $kind != file ] || settings="$settings
+K2HFILE = $work/rings/ring
+K2HINIT = no"
+	mkdir -p "$work/rings"
+	start_mount
+	for file in $(seq 12); do
+		seq -f "$file %.0f" 1000 >>"$sent/$kind$file"
+	done
+	until_true 30 all_acked || fail "$kind: not all is acknowledged"
+	[ $kind = file ] || stop_mount || fail "$kind: status $? of k2hftfuse"
+done
+for number in 1 2 3; do
+	[ -f "$work/rings/ring.127.0.0.1:$(lane_port "$number")" ] || fail "no ring for receiver $number"
+	down "$number"
+done
+for file in $(seq 12); do
+	seq -f "$file %.0f" 1001 1100 >>"$sent/file$file"
+done
+stop_mount || fail "status $? of k2hftfuse, whose rings keep records"
+first=$port_1
+port_1=$port_3
+port_3=$first
+mv "$work/r1" "$work/r" && mv "$work/r3" "$work/r1" && mv "$work/r" "$work/r3"
+for number in 1 2 3; do
+	up "$number"
+done
+start_mount
+until_true 30 all_acked || fail "what was left is not acknowledged"
+for file in $(seq 12); do
+	seq -f "$file %.0f" 1100 | cmp - "$work"/r*/senddir/"file$file" || fail "file$file"
+done
+[ "$(quick stat -f -c '%b * %S' "$mnt")" = "192 * 4096" ] || fail "df: $(quick stat -f -c '%b * %S' "$mnt")"
+stop_mount || fail "status $? of k2hftfuse"
