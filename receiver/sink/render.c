@@ -16,14 +16,16 @@ void k2i_render_free(struct k2i_render *render)
 	memset(render, 0, sizeof(*render));
 }
 
-bool k2i_render_ends_line(const struct k2i_group_entry *entry)
+/* Whether a chunk ends a line. */
+static bool entry_ends_line(const struct k2i_group_entry *entry)
 {
 	return entry->payload[entry->payload_bytes - 1] == '\n';
 }
 
-bool k2i_render_is_end_alone(const struct k2i_group_entry *entry)
+/* Whether it is the end alone of a record in pieces, which says nothing where they are lines of their own. */
+static bool entry_is_end_alone(const struct k2i_group_entry *entry)
 {
-	return entry->flags & K2HFT_CHUNK_CONTINUED && entry->payload_bytes == 1 && k2i_render_ends_line(entry);
+	return entry->flags & K2HFT_CHUNK_CONTINUED && entry->payload_bytes == 1 && entry_ends_line(entry);
 }
 
 void k2i_render_begin(struct k2i_render *render)
@@ -169,15 +171,68 @@ static int pieces_render(struct k2i_render *render, const struct k2i_group_entry
 	return error < 0 ? error : 0;
 }
 
-int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry)
+static int line_end_put(struct k2i_render *render)
+{
+	return render->put(render->argument, "\n", 1);
+}
+
+static int payload_put(struct k2i_render *render, const struct k2i_group_entry *entry)
+{
+	return render->put(render->argument, (const char *)entry->payload, entry->payload_bytes);
+}
+
+/*
+ * Records of many writers in one file. A piece of a long record leaves the file within a record of its writer. Another
+ * writer that comes then begins a line of its own, and so does the rest of that record.
+ */
+static int unified_put(struct k2i_render *render, uint64_t *open_writer, const struct k2i_group_entry *entry)
+{
+	uint64_t self = *open_writer || (entry->flags & K2HFT_CHUNK_CONTINUES) ? k2i_group_writer(entry) : 0;
+	int error = 0;
+
+	if (entry_is_end_alone(entry) && (*open_writer == 0 || *open_writer != self))
+		return 0;
+	if (*open_writer && (*open_writer != self || !(entry->flags & K2HFT_CHUNK_CONTINUED)))
+		error = line_end_put(render);
+	if (!error)
+		error = payload_put(render, entry);
+	*open_writer = 0;
+	if (error || entry_ends_line(entry))
+		return error;
+	if (!(entry->flags & K2HFT_CHUNK_CONTINUES)) {
+		render->terminated_records++;
+		return line_end_put(render);
+	}
+	*open_writer = self;
+	return 0;
+}
+
+static int plain_put(struct k2i_render *render, uint64_t *open_writer, const struct k2i_group_entry *entry)
+{
+	int error = 0;
+
+	if (render->unify && entry->stream->mode != K2HFT_STREAM_BINARY)
+		return unified_put(render, open_writer, entry);
+	/* Blocks have no lines: a line end in them would be a changed byte. They end the line that they come into. */
+	if (render->unify && *open_writer) {
+		error = line_end_put(render);
+		*open_writer = 0;
+	}
+	return error ? error : payload_put(render, entry);
+}
+
+int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry, uint64_t *open_writer)
 {
 	struct k2i_format_origin origin = {entry->stream->path, entry->stream->host, entry->writer_pid, entry->time_ns};
 	bool binary = entry->stream->mode == K2HFT_STREAM_BINARY;
 	const char *payload = (const char *)entry->payload;
 	size_t from = 0, to = entry->payload_bytes;
-	int error = render->carry ? pieces_render(render, entry, binary, &from, &to) : 0;
+	int error;
 
-	if (error || from == to || (!binary && from == 0 && k2i_render_is_end_alone(entry)))
+	if (render->plain)
+		return plain_put(render, open_writer, entry);
+	error = render->carry ? pieces_render(render, entry, binary, &from, &to) : 0;
+	if (error || from == to || (!binary && from == 0 && entry_is_end_alone(entry)))
 		return error;
 	return binary ? records_render(render, &origin, true, payload + from, to - from)
 		      : text_render(render, &origin, payload + from, to - from);

@@ -6,12 +6,14 @@
 #include "receiver/sink/carry.h"
 #include "receiver/sink/group.h"
 
-/* How one thread turns chunks into what FORMAT makes of their records, piece by piece. */
+/* How one thread turns chunks into the bytes of a destination: as FORMAT makes them of records, piece by piece. */
 struct k2i_render {
 	const struct k2i_format *format;
+	bool plain;              /* records go out as they came */
+	bool unify;              /* and each gets its line end, since many writers' records go to one destination */
 	struct k2i_carry *carry; /* NULL: each piece of a record is one by itself */
 	struct k2i_carry_changes changes;
-	/* Takes what is formatted: it has to be done with the bytes when it returns. */
+	/* Takes bytes. Formatted ones change when it has returned. */
 	int (*put)(void *argument, const char *bytes, size_t byte_count);
 	void *argument;
 	struct k2i_format_buffer formatted;
@@ -25,16 +27,14 @@ void k2i_render_free(struct k2i_render *render);
 
 /* Nothing is pending. */
 void k2i_render_begin(struct k2i_render *render);
-/* Formats a chunk; the begin of a record that goes on is carried. -ENOMEM; others as `put` and k2i_carry_add. */
-int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry);
+/*
+ * A chunk; the begin of a record that goes on is carried, or, of plain ones, `*open_writer` is its writer, else 0.
+ * -ENOMEM; others as `put` and k2i_carry_add.
+ */
+int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry, uint64_t *open_writer);
 /* Formats a beginning with `bytes` behind it as a record. The same. */
 int k2i_render_carried(struct k2i_render *render, struct k2i_carried *record, const char *data, size_t bytes);
 /* Puts what is pending. */
 int k2i_render_flush(struct k2i_render *render);
-
-/* Whether a chunk ends a line. */
-bool k2i_render_ends_line(const struct k2i_group_entry *entry);
-/* Whether it is the end alone of a record in pieces, which says nothing where they are lines of their own. */
-bool k2i_render_is_end_alone(const struct k2i_group_entry *entry);
 
 #endif

@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -21,11 +19,10 @@ struct file_sink {
 	struct k2i_sink sink;
 	struct k2i_outputs *outputs;
 	const struct k2i_format *format;
-	const char *unify_file; /* FILE_UNIFY with its strftime directives; NULL: a file for each stream */
-	char *refused_prefix;
+	const char *unify_file;  /* FILE_UNIFY with its strftime directives; NULL: a file for each stream */
 	struct k2i_carry *carry; /* NULL: the receiver has no state */
 	void *thread;            /* for the beginnings whose rest has not come */
-	struct k2i_log_limit carry_limit, link_limit;
+	struct k2i_log_limit carry_limit;
 };
 
 struct file_thread {
@@ -68,27 +65,13 @@ static void thread_close(struct k2i_sink *sink, void *thread)
 	free(opened);
 }
 
-/* FILE_UNIFY's name now, or of the file that it leads to. A link that leads out can't be opened, which holds senders. */
-static int unify_name(struct file_sink *file, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
-{
-	if (k2i_format_unify(file->unify_file, k2i_clock_ns(CLOCK_REALTIME), path))
-		return -EINVAL;
-	if (!k2i_output_device(path) && k2i_output_follow(file->outputs, path))
-		k2i_log_limited(
-			&file->link_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-			"output: FILE_UNIFY %s is a symbolic link that leads out of FILE_BASEDIR, or nowhere: let it "
-			"lead to a file below that; senders are held until then",
-			path);
-	return 0;
-}
-
 static int unify_update(struct file_sink *file, struct file_thread *thread)
 {
 	int64_t second = (int64_t)(k2i_clock_ns(CLOCK_REALTIME) / K2I_SECOND_NS);
 
 	if (second == thread->unify_second)
 		return 0;
-	if (unify_name(file, thread->unify_path))
+	if (k2i_outputs_unify(file->outputs, file->unify_file, thread->unify_path))
 		return -EINVAL;
 	thread->unify_second = second;
 	return 0;
@@ -255,8 +238,7 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 	int error = 0;
 
 	(void)report;
-	thread->writer.terminated_records = thread->writer.render.terminated_records = 0;
-	thread->writer.render.split_records = 0;
+	thread->writer.render.terminated_records = thread->writer.render.split_records = 0;
 	for (i = 0; i < group->target_count && !error; i++) {
 		if (group->targets[i].error)
 			continue;
@@ -302,8 +284,7 @@ static void group_end(struct k2i_group *group, bool kept)
 	}
 	if (!kept)
 		return;
-	k2i_count(&file->outputs->counters->terminated_records,
-		  thread->writer.terminated_records + thread->writer.render.terminated_records);
+	k2i_count(&file->outputs->counters->terminated_records, thread->writer.render.terminated_records);
 	k2i_count(&file->outputs->counters->split_records, thread->writer.render.split_records);
 }
 
@@ -331,7 +312,8 @@ static void unify_make(struct file_sink *file)
 	struct k2i_output_file *output;
 	int error;
 
-	if (unify_name(file, path) || k2i_output_acquire(file->outputs, path, &output))
+	if (k2i_outputs_unify(file->outputs, file->unify_file, path) ||
+	    k2i_output_acquire(file->outputs, path, &output))
 		return;
 	k2i_output_lock(output);
 	error = k2i_output_prepare(file->outputs, output);
@@ -433,7 +415,7 @@ static void carried_expire(struct file_sink *file, uint64_t now_ns)
 		k2i_carry_unlock(file->carry);
 		if (!file->thread)
 			error = thread_open(&file->sink, &file->thread);
-		if (!error && file->unify_file && unify_name(file, unified))
+		if (!error && file->unify_file && k2i_outputs_unify(file->outputs, file->unify_file, unified))
 			error = -EINVAL;
 		if (!error)
 			error = k2i_output_acquire(file->outputs, file->unify_file ? unified : path, &output);
@@ -503,7 +485,6 @@ static int file_close(struct k2i_sink *sink, bool sync)
 	if (file->thread)
 		thread_close(sink, file->thread);
 	k2i_carry_free(file->carry);
-	free(file->refused_prefix);
 	free(file);
 	return error;
 }
@@ -555,100 +536,22 @@ int k2i_file_sink_create(struct k2i_outputs *outputs, const struct k2i_format *f
 	return 0;
 }
 
-/* The log says which key is to be changed. */
-static int base_failed(const struct k2i_settings *settings, const char *what, int error)
-{
-	char at[PATH_MAX + 16];
-
-	k2i_log(K2HFT_LOG_ERROR, "output: %s: can't %s FILE_BASEDIR %s: %s",
-		k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR", at, sizeof(at)), what,
-		settings->base_directory,
-		error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
-	return error;
-}
-
 int k2i_file_sink_base_make(const struct k2i_settings *settings)
 {
 	int error = k2i_outputs_base_make(settings->base_directory, settings->file_mode);
 
-	return error ? base_failed(settings, "make", error) : 0;
-}
-
-/* A directory can have two names: a file system can take OUT for out, and a directory be mounted twice. */
-static bool same_directory(const char *one, const char *other)
-{
-	struct stat first, second;
-
-	return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
-	       first.st_ino == second.st_ino;
-}
-
-/* The state within the base directory must not be a name that a stream can have. */
-static int refused_prefix_find(const char *base_directory, const char *state_directory, char **prefix)
-{
-	char *base = realpath(base_directory, NULL), *state = realpath(state_directory, NULL);
-	size_t base_bytes = base ? strlen(base) : 0;
-	int error = base && state ? 0 : -errno;
-
-	/* The root alone ends with a slash. */
-	if (base_bytes == 1)
-		base_bytes = 0;
-	if (!error && same_directory(state, base)) {
-		error = -EINVAL;
-	} else if (!error && strncmp(state, base, base_bytes) == 0 && state[base_bytes] == '/') {
-		*prefix = strdup(state + base_bytes + 1);
-		error = *prefix ? 0 : -ENOMEM;
-	}
-	free(base);
-	free(state);
-	return error;
-}
-
-static int prefix_failed(const struct k2i_settings *settings, int error)
-{
-	char at[PATH_MAX + 16];
-
-	if (error != -EINVAL)
-		return base_failed(settings, "use", error);
-	k2i_log(K2HFT_LOG_ERROR,
-		"ledger: %s: STATEDIR must not be FILE_BASEDIR itself, where streams can have the names of its files; "
-		"name a directory in it, or elsewhere",
-		k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, "STATEDIR", at, sizeof(at)));
-	return error;
+	return error ? k2i_outputs_failed(settings, "make", error) : 0;
 }
 
 int k2i_file_sink_open(const struct k2i_sink_options *options, struct k2i_sink **sink)
 {
-	const struct k2i_settings *settings = options->settings;
-	struct k2i_outputs_options outputs_options = {
-		.base_directory = settings->base_directory,
-		.state_directory = options->state_directory,
-		.killed = options->killed,
-		.open_max = options->targets_max,
-		.file_mode = settings->file_mode,
-		.store = {.write_bytes = (size_t)settings->write_bytes,
-			  .mode = settings->open_mode,
-			  .cache = settings->cache},
-		.ledger = options->ledger,
-		.counters = options->counters,
-	};
-	char *prefix = NULL;
 	struct k2i_outputs *outputs;
-	int error = refused_prefix_find(settings->base_directory, options->state_directory, &prefix);
+	int error = k2i_outputs_open(options, &outputs);
 
 	if (error)
-		return prefix_failed(settings, error);
-	outputs_options.refused_prefix = prefix;
-	error = k2i_outputs_create(&outputs_options, &outputs);
-	if (!error) {
-		error = k2i_file_sink_create(outputs, options->format, settings->unify_file, sink);
-		if (error)
-			(void)k2i_outputs_free(outputs, false);
-	}
-	if (error) {
-		free(prefix);
-		return base_failed(settings, "use", error);
-	}
-	file_sink(*sink)->refused_prefix = prefix;
-	return 0;
+		return error;
+	error = k2i_file_sink_create(outputs, options->format, options->settings->unify_file, sink);
+	if (error)
+		(void)k2i_outputs_free(outputs, false);
+	return error ? k2i_outputs_failed(options->settings, "use", error) : 0;
 }

@@ -54,14 +54,15 @@ struct k2i_output_mount {
 
 struct k2i_outputs {
 	char *base_path;
-	const char *refused_prefix, *state_directory;
+	char *refused_prefix;
+	const char *state_directory;
 	size_t open_max;
 	mode_t file_mode;
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, stale_limit; /* files can be many, above all at the start */
-	struct k2i_log_limit base_limit, disk_limit;
+	struct k2i_log_limit base_limit, disk_limit, link_limit;
 	struct k2i_output_moved *moved; /* from k2i_outputs_recover to k2i_outputs_recover_renamed */
 	size_t moved_count;
 	bool base_missing; /* its path leads nowhere; the tick's */
@@ -90,6 +91,8 @@ int k2i_output_base_open(struct k2i_outputs *outputs);
  * leads.
  */
 void k2i_output_base_check(struct k2i_outputs *outputs);
+/* Whether no stream may have this name. */
+bool k2i_output_refused_path(const struct k2i_outputs *outputs, const char *path);
 /* Whether a path leads to the receiver's own files, though it is not refused by name. */
 bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *path);
 

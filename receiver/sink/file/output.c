@@ -278,6 +278,12 @@ static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_interna
 	file_close(outputs, file);
 }
 
+bool k2i_output_refused_path(const struct k2i_outputs *outputs, const char *path)
+{
+	return k2i_path_below(path, K2I_STATE_NAME) ||
+	       (outputs->refused_prefix && k2i_path_below(path, outputs->refused_prefix));
+}
+
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
 	struct k2i_output_internal *file = k2i_output_internal(output);
@@ -286,8 +292,7 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 
 	if (is_device(output))
 		return output->descriptor < 0 ? device_open(outputs, output) : 0;
-	if (k2i_path_below(output->path, K2I_STATE_NAME) ||
-	    (outputs->refused_prefix && k2i_path_below(output->path, outputs->refused_prefix)))
+	if (k2i_output_refused_path(outputs, output->path))
 		return -EACCES;
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	if (output->descriptor >= 0)
@@ -403,9 +408,11 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	(void)pthread_mutex_init(&made->other_mounts_mutex, NULL);
 	made->base_path = strdup(options->base_directory);
-	made->refused_prefix = options->refused_prefix;
+	made->refused_prefix = options->refused_prefix ? strdup(options->refused_prefix) : NULL;
 	made->state_directory = options->state_directory;
-	error = made->base_path ? k2i_outputs_base_make(made->base_path, made->file_mode) : -ENOMEM;
+	error = made->base_path && (made->refused_prefix || !options->refused_prefix)
+			? k2i_outputs_base_make(made->base_path, made->file_mode)
+			: -ENOMEM;
 	if (!error)
 		error = k2i_output_base_open(made);
 	if (error)
@@ -468,6 +475,7 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 	(void)pthread_mutex_destroy(&outputs->mutex);
 	(void)pthread_mutex_destroy(&outputs->other_mounts_mutex);
 	free(outputs->base_path);
+	free(outputs->refused_prefix);
 	free(outputs);
 	return error;
 }

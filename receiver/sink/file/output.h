@@ -12,6 +12,7 @@
 #include "receiver/base/counters.h"
 #include "receiver/ledger/ledger.h"
 #include "app/store/store.h"
+#include "receiver/sink/sink.h"
 
 /*
  * The open output files below the base directory, by path. A file is opened when it is written to first, closed when
@@ -59,16 +60,24 @@ static inline struct k2i_output_file *k2i_output_of(struct k2i_target *target)
 }
 
 struct k2i_outputs_options {
-	const char *base_directory;  /* made if missing */
-	const char *refused_prefix;  /* below it: what streams must not name; must outlive them; NULL: only .k2hft */
-	const char *state_directory; /* streams must not get there by another name either; as above; NULL: none */
-	bool killed;                 /* the receiver before may not have brought to the disk what it wrote */
-	size_t open_max;             /* files; those in use count but are not closed */
-	mode_t file_mode;            /* as in k2i_confine_open, for new files */
+	const char *base_directory; /* made if missing */
+	const char *refused_prefix; /* below it: what streams must not name; NULL: only .k2hft */
+	const char
+		*state_directory; /* streams must not get there by another name either; must outlive them; NULL: none */
+	bool killed;              /* the receiver before may not have brought to the disk what it wrote */
+	size_t open_max;          /* files; those in use count but are not closed */
+	mode_t file_mode;         /* as in k2i_confine_open, for new files */
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger; /* it has every file before the file is written; NULL: none */
 	struct k2i_counters *counters;
 };
+
+/* As a sink's options say. The error was logged. */
+int k2i_outputs_open(const struct k2i_sink_options *options, struct k2i_outputs **outputs);
+/* Logs that FILE_BASEDIR can't be used, and returns the error. `what`: made, used. */
+int k2i_outputs_failed(const struct k2i_settings *settings, const char *what, int error);
+/* FILE_UNIFY's name now, or of the file that it leads to. -EINVAL */
+int k2i_outputs_unify(struct k2i_outputs *outputs, const char *unify_file, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
 
 /* Locks the base directory: -EWOULDBLOCK another process has it; others as mkdir(2) and open(2). */
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs);
@@ -131,6 +140,14 @@ bool k2i_output_error_own(int error);
 void k2i_outputs_reopen(struct k2i_outputs *outputs);
 /* Once a second: closes what has not been used lately; notices that the base directory has become another. */
 void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns);
+
+/*
+ * For others who append to it: a descriptor of what a path names, which is made if it is missing. Errors as
+ * k2i_output_prepare. Whether it is still that; and that somebody has written there, which is for the next sync.
+ */
+int k2i_output_lend(struct k2i_outputs *outputs, const char *path);
+bool k2i_output_lent_in_place(struct k2i_outputs *outputs, const char *path, int descriptor);
+void k2i_outputs_lent_written(struct k2i_outputs *outputs);
 
 /* The status of an output that is open. */
 struct k2i_output_shown {

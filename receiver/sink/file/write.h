@@ -8,11 +8,9 @@
 
 /* How one thread turns chunks into the bytes of a file. */
 struct k2i_output_writer {
-	bool plain; /* records go out as they came */
-	bool unify; /* many writers' records in one file: each gets its line end */
 	struct k2i_store_writer store;
 	struct k2i_render render;
-	uint64_t terminated_records; /* by itself, beside those of `render` */
+	bool stays; /* the memory of what is rendered, until it is flushed */
 };
 
 /* As k2i_store_writer_start. */
