@@ -259,7 +259,7 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 		loader->status = -ENOMEM;
 		return;
 	}
-	if (!entry->literal)
+	if (!entry->literal && setting->type != K2I_TYPE_COMMAND)
 		k2i_ini_unquote(value);
 	status = k2i_value_parse(setting, value, section_object(loader), message, sizeof(message));
 	if (status == -ENOMEM)

@@ -139,6 +139,7 @@ struct k2i_settings {
 	unsigned file_mode;            /* FILE_MODE */
 	char *time_format;             /* FILE_TIMEFORM */
 	char *format;                  /* FORMAT */
+	char *plugin;                  /* PLUGIN: the command; NULL: none */
 	char *listen_address;          /* LISTEN: host name or address; NULL: the receiver chooses */
 	char *control_address;         /* CTLADDRESS; NULL: loopback */
 	char *run_user, *run_group;    /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */

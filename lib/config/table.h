@@ -13,6 +13,7 @@ enum k2i_value_type {
 	K2I_TYPE_TARGET,   /* path below the mount, normalised */
 	K2I_TYPE_OUTPUT,   /* absolute; /dev/null is none */
 	K2I_TYPE_FILE,     /* absolute; null is none, which hides what another section says */
+	K2I_TYPE_COMMAND,  /* a program and its arguments, with their quotes as written */
 	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */

@@ -314,6 +314,7 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 {
 	switch (setting->type) {
 	case K2I_TYPE_TEXT:
+	case K2I_TYPE_COMMAND:
 		return text_store(setting, text, object);
 	case K2I_TYPE_PATH:
 	case K2I_TYPE_RELATIVE:
@@ -438,6 +439,10 @@ void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE
 	const struct k2i_word *word = k2i_type_words(setting->type);
 	uint64_t value;
 
+	if (setting->type == K2I_TYPE_COMMAND) {
+		(void)fputs(text_load(setting, object), output);
+		return;
+	}
 	if (is_text(setting)) {
 		text_print(text_load(setting, object), output);
 		return;

@@ -165,6 +165,7 @@ static int group_store_later(const struct k2i_destination *destination, struct k
 	if (!result) {
 		*report = (struct k2i_sink_report){
 			.owner = commit->owner, .sink = group->sink->number, .position = commit->position};
+		memcpy(report->ring, commit->rows[group->sink->number].uuid, sizeof(report->ring));
 		result = group->sink->ops->store(group, report);
 	}
 	if (result)

@@ -135,13 +135,15 @@ static void events_update(struct k2i_connection *connection)
 		(void)event_add(connection->writable, NULL);
 	else
 		(void)event_del(connection->writable);
-	if ((blocked || connection->stalled || connection->starved || connection->admitting) && !connection->lingering)
+	if ((blocked || connection->stalled || connection->starved || connection->admitting ||
+	     connection->loop->stopping) &&
+	    !connection->lingering)
 		(void)event_del(connection->readable);
 	else
 		(void)event_add(connection->readable, NULL);
 	/* Bytes that TLS has received already make no event. */
 	if (!blocked && !connection->stalled && !connection->starved && !connection->admitting &&
-	    k2i_transport_more(&connection->transport))
+	    !connection->loop->stopping && k2i_transport_more(&connection->transport))
 		event_active(connection->readable, EV_READ, 1);
 }
 
@@ -546,6 +548,13 @@ void k2i_connection_finish(struct k2i_connection *connection)
 	/* A stalled connection keeps its bytes: nothing of them was acknowledged. */
 	if (!connection->lingering && !connection->stalled && connection->buffer.used > 0)
 		(void)input_take(connection);
+	events_update(connection);
+}
+
+bool k2i_connection_waits(const struct k2i_connection *connection)
+{
+	return connection->session.state == K2I_SESSION_OPEN &&
+	       connection->session.taken != connection->session.committed;
 }
 
 void k2i_connection_bye(struct k2i_connection *connection)

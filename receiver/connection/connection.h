@@ -37,6 +37,8 @@ void k2i_connection_fence(struct k2i_connection *connection);
 void k2i_connection_admit(struct k2i_connection *connection);
 /* Commits what is complete: nothing more will be read. */
 void k2i_connection_finish(struct k2i_connection *connection);
+/* Whether a sink is still to store something of it. */
+bool k2i_connection_waits(const struct k2i_connection *connection);
 /* Ends it in good order, after all have finished: the last acknowledgement, BYE. It can be gone afterwards. */
 void k2i_connection_bye(struct k2i_connection *connection);
 /* At once. */

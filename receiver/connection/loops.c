@@ -18,6 +18,8 @@
 #include "receiver/commit/syncer.h"
 #include "base/thread.h"
 
+/* At the end: so long sinks have to store what they have taken, and then peers to take their last answers. */
+#define STORE_NS UINT64_C(3000000000)
 #define STOP_NS UINT64_C(3000000000)
 #define TICK_NS UINT64_C(1000000000)
 #define STARVED_TICK_US 200000
@@ -40,7 +42,7 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	atomic_bool synced;   /* since it was woken */
 	int wake;
 	struct event *woken, *tick;
-	uint64_t stop_ns, ticked_ns;
+	uint64_t part_ns, stop_ns, ticked_ns;
 	uint64_t watched; /* the loop's wait_count, as k2i_loops_watch saw it last */
 	bool slow;        /* it has not moved between the last two */
 	/* Guards what follows. */
@@ -137,12 +139,20 @@ static void reports_handle(struct loop_whole *whole, struct k2i_sink_report *rep
 	}
 }
 
+/* Parts with those that wait for nothing any more: sinks can still be storing what they have taken. */
+static void connection_part(struct k2i_connection *connection)
+{
+	if (!k2i_connection_waits(connection))
+		k2i_connection_bye(connection);
+}
+
 static void loop_stop(struct loop_whole *whole)
 {
 	whole->loop.stopping = true;
-	whole->stop_ns = k2i_clock_now_ns() + STOP_NS;
+	whole->part_ns = k2i_clock_now_ns() + STORE_NS;
+	whole->stop_ns = whole->part_ns + STOP_NS;
 	connections_each(whole, k2i_connection_finish);
-	connections_each(whole, k2i_connection_bye);
+	connections_each(whole, connection_part);
 }
 
 static void message_handle(struct loop_whole *whole, const struct message *message)
@@ -159,7 +169,11 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 
 static void stop_check(struct loop_whole *whole)
 {
-	if (whole->loop.stopping && (!whole->loop.connections.oldest || k2i_clock_now_ns() >= whole->stop_ns))
+	uint64_t now_ns = k2i_clock_now_ns();
+
+	if (whole->loop.stopping)
+		connections_each(whole, now_ns < whole->part_ns ? connection_part : k2i_connection_bye);
+	if (whole->loop.stopping && (!whole->loop.connections.oldest || now_ns >= whole->stop_ns))
 		(void)event_base_loopbreak(whole->loop.base);
 }
 

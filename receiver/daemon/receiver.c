@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <event2/event.h>
 
@@ -118,13 +119,14 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 
 /*
  * SIGHUP and SIGUSR1 are ignored only until their handlers are there: a start that waits for room on the disk can take
- * long. Ignoring SIGCHLD lets the orphans of a container go by themselves, where the receiver is the first process.
+ * long. Ignoring SIGCHLD lets the orphans of a container go by themselves, where the receiver is the first process; it
+ * does not know then how its plug-ins ended.
  */
 static void signals_ignore(void)
 {
 	k2i_standard_signals_ignore();
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGCHLD, SIG_IGN);
+	(void)signal(SIGCHLD, getpid() == 1 ? SIG_IGN : SIG_DFL);
 	(void)signal(SIGHUP, SIG_IGN);
 }
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "receiver/daemon/sinks.h"
 
+#include "receiver/sink/exec/exec_sink.h"
 #include "receiver/sink/file/file_sink.h"
 
-/* The list of all sinks, and the only place that knows them. */
+/* The list of all sinks, and the only place that knows them. Files are written by one or the other. */
+static int output_open(const struct k2i_sink_options *options, struct k2i_sink **sink)
+{
+	return options->settings->plugin ? k2i_exec_sink_open(options, sink) : k2i_file_sink_open(options, sink);
+}
+
 static int (*const openers[])(const struct k2i_sink_options *options, struct k2i_sink **sink) = {
-	k2i_file_sink_open,
+	output_open,
 };
 
 _Static_assert(sizeof(openers) / sizeof(openers[0]) <= K2I_SINKS_MAX, "each has a place in a stream");

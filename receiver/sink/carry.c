@@ -663,8 +663,8 @@ static bool end_lasts(const struct k2i_carry *carry, const struct k2i_carried *r
 {
 	struct k2i_ledger_ring row;
 
-	return !record->deferred || !k2i_ledger_find(carry->ledger, record->ring, carry->sink->number, &row) ||
-	       row.synced > record->end;
+	return !k2i_ledger_find(carry->ledger, record->ring, carry->sink->number, &row) ||
+	       (record->deferred ? row.synced : row.position) > record->end;
 }
 
 void k2i_carry_clean(struct k2i_carry *carry)

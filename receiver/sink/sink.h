@@ -35,6 +35,7 @@ struct k2i_sink_report {
 	struct k2i_sink_report *next; /* for the listener */
 	struct k2i_owner owner;
 	uint32_t sink;
+	uint8_t ring[16];  /* its uuid */
 	uint64_t position; /* behind the group */
 	int error;         /* the group never will be stored, nor those of the owner behind it; 0: it is */
 };

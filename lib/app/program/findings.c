@@ -11,6 +11,7 @@
 
 #include "app/format/format.h"
 #include "app/format/parts.h"
+#include "app/plugin/command.h"
 #include "app/rules/hosts.h"
 #include "app/rules/rules.h"
 #include "base/log.h"
@@ -116,6 +117,19 @@ static void output_check(struct k2i_checker *checker)
 				 settings->unify_file, refused);
 }
 
+/* `key_place`: where PLUGIN is said. */
+static void plugin_check(struct k2i_checker *checker, struct k2i_place key_place, const char *plugin)
+{
+	struct k2i_plugin_command *command = NULL;
+	char message[512] = "";
+
+	if (!plugin)
+		return;
+	if (k2i_plugin_command_parse(plugin, &command, message, sizeof(message)))
+		k2i_checker_find(checker, K2I_FINDING_ERROR, key_place, "PLUGIN = %s: %s", plugin, message);
+	k2i_plugin_command_free(command);
+}
+
 /* Rules ---------------------------------------------------------------------------------------------------------- */
 
 /* Syntax of POSIX, which K2HFTFUSE has, that is none of PCRE2 or another: what to write in its place, or NULL. */
@@ -206,6 +220,7 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 	checker->errors += status == -EINVAL;
 	k2i_hosts_free(hosts);
 	output_check(checker);
+	plugin_check(checker, place_of(checker, "PLUGIN"), (*settings)->plugin);
 	return status == -ENOMEM ? status : 0;
 }
 
