@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "fuse/base/journal.h"
 #include "fuse/intake/line_buffer.h"
 #include "fuse/intake/record_route.h"
@@ -297,6 +298,8 @@ static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 		stream->rest_dropped = false;
 	}
 	pending_pass(mount, route, records.bytes, cut);
+	if (route->copies > 1)
+		K2I_CRASH(mount_copy_before);
 	status = k2i_route_commit(mount, stream, &records, 0, false);
 	if (status)
 		*route = before;

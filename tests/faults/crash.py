@@ -22,15 +22,18 @@ LAPS_IN_WORLD = 15
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
-        levels = {"written": [], "synced": [], "carried": []}
+        levels = {"written": [], "synced": [], "carried": [], "lanes": []}
         for name in self.options.point or POINTS:
             point = POINTS[name]
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
-                if point.need == "carried":
+                if point.need in ("carried", "lanes"):
                     level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
+            # The steps of a mount are the same for each copy.
+            if point.who == "mount" and point.need != "lanes":
+                levels["lanes"].append(Crash.of(point, "mount", times))
         for laps in levels.values():
             self.random.shuffle(laps)
         while any(levels.values()):
@@ -40,9 +43,11 @@ class Crashes(Harness):
 
     def world_of(self, kind, chance):
         world = World(self.options, chance, "plain")
-        world.level = self.random.choice(("written", "synced")) if kind == "carried" else kind
+        world.level = self.random.choice(("written", "synced")) if kind in ("carried", "lanes") else kind
         if kind == "carried":
             world.send_pieces()
+        elif kind == "lanes":
+            world.have_twin()
         world.plans = {role: Plan(world.path(f"{role}.plan")) for role in ("receiver", "push", "library", "mount")}
         return world
 

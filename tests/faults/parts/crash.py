@@ -97,7 +97,7 @@ class Crash(Fault):
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
         before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
-        hot = self.point.need in ("", "longer claims", "synced", "carried")
+        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes")
         steps = []
         for number in range(self.times):
             steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]

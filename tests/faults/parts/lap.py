@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One lap: three senders under load, one fault, and then a look at every record."""
 import contextlib
+import filecmp
 import json
 import os
 import re
@@ -104,6 +105,8 @@ class Lap:
             there = [sender for sender in senders if self.output_of(sender) == path]
             self.check_file(path, there)
         self.check_committed()
+        if self.world.twin:
+            self.check_twin()
         if not self.world.receiver.alive():
             self.problems.append(f"the receiver ended; {self.world.receiver.last_lines()}")
         if not self.world.mount.alive():
@@ -114,6 +117,14 @@ class Lap:
         for what, count in self.counts.items():
             if count:
                 self.problems.append(f"{count} {what}")
+
+    def check_twin(self):
+        """The mount's writer was told that all is acknowledged, and so each receiver has it."""
+        one, other = self.output_of(self.mount), self.world.twin_output(self.mount.stream)
+        if not filecmp.cmp(one, other, shallow=False):
+            self.problems.append(f"{one} and {other} differ")
+        elif not self.problems:
+            self.remove(other)
 
     def verified(self, path):
         files = self.files_of(path)

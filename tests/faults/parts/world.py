@@ -42,6 +42,9 @@ class World:
         self.tls = random.random() < 0.25
         self.write_mode = random.choice(["cached", "direct"])
         self.own_disk = False
+        self.twin = None
+        self.twin_port = 0
+        self.has_twin = False
         self.plans = {}
 
     def send_pieces(self):
@@ -49,6 +52,11 @@ class World:
         self.formatted = self.pieces = True
         self.ring_bytes = "256K"
         self.piece_bytes = 32 << 10
+
+    def have_twin(self):
+        """A second receiver, to which the mount sends the same."""
+        self.has_twin = True
+        self.unify = False
 
     def start(self):
         os.mkdir(self.disk)
@@ -63,6 +71,8 @@ class World:
             key.write(self.random.randbytes(32).hex() + "\n")
         self.write_receiver_config()
         self.receiver_start()
+        if self.has_twin:
+            self.twin_start()
         if self.kind == "proxy":
             self.proxy = Proxy(("127.0.0.1", self.port), self.random)
         self.mount_start()
@@ -80,7 +90,8 @@ class World:
 
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
-                f"compress {self.compress}{', formatted' if self.formatted else ''}, {self.write_mode} mount{', TLS' if self.tls else ''}")
+                f"compress {self.compress}{', formatted' if self.formatted else ''}, {self.write_mode} mount"
+                f"{' for two' if self.has_twin else ''}{', TLS' if self.tls else ''}")
 
     def sender_host(self):
         return self.link.left if self.link else None
@@ -93,10 +104,10 @@ class World:
 
     # The receiver
 
-    def write_receiver_config(self):
-        with open(self.path("server.ini"), "w", encoding="utf-8") as file:
+    def write_receiver_config(self, name="server.ini", output=None):
+        with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = file\n"
-                       f"FILE_BASEDIR = {self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else "") +
+                       f"FILE_BASEDIR = {output or self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else "") +
                        ("FORMAT = '%L%T'\n" if self.formatted else ""))
 
     def receiver_spawn(self):
@@ -118,6 +129,17 @@ class World:
             raise Trouble(f"the receiver does not start; {self.receiver.last_lines()}")
         self.port = int(found.group(1))
 
+    def twin_output(self, stream):
+        return os.path.join(self.path("twin"), stream)
+
+    def twin_start(self):
+        os.mkdir(self.path("twin"))
+        self.write_receiver_config("twin.ini", self.path("twin"))
+        self.twin = Process("twin", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("twin.ini"), "--listen",
+                                     "127.0.0.1:0"], self.path("twin.log"))
+        wait_until(lambda: "listening on" in self.twin.said(), READY_S, "the second receiver listens")
+        self.twin_port = int(re.search(r"listening on [0-9.]+:(\d+)", self.twin.said()).group(1))
+
     @contextlib.contextmanager
     def full_disk(self):
         """Nothing is free on the file system of the output."""
@@ -138,18 +160,20 @@ class World:
 
     # The mount
 
-    def write_config(self, name, ring):
+    def write_config(self, name, ring, twin=False):
         """Of a sender; its rules are for the mount."""
         host, port = self.target()
+        others = f"PORT = {port}\n[SVRNODE]\nNAME = {host}\nPORT = {self.twin_port}\n" if twin else ""
         with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}[SVRNODE]\nNAME = {host}\n"
+            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}[SVRNODE]\nNAME = {host}\n{others}"
+                       + ("[K2HTPDTOR]\nK2HTPDTOR_BROADCAST = yes\n" if twin else "") +
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
                        f"WRITEMODE = {self.write_mode}\n"
                        "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n")
 
     def mount_start(self):
-        self.write_config("slave.ini", self.path("mount.ring"))
+        self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
         self.mount = Process("mount", [os.path.join(self.bin, "k2hftfuse"), self.mount_point, "-f", "-o",
                                        f"conf={self.path('slave.ini')}"], self.path("mount.log"), self.sender_host(),
                              extra=self.environment("mount"))
@@ -203,6 +227,11 @@ class World:
         status = self.receiver.wait(60)
         if status:
             raise Trouble(f"k2hftfusesvr ended with status {status}; {self.receiver.last_lines()}")
+        if self.twin:
+            self.twin.signal(15)
+            status = self.twin.wait(60)
+        if status:
+            raise Trouble(f"the second k2hftfusesvr ended with status {status}; {self.twin.last_lines()}")
 
     def problems_said(self):
         """Lines of the logs that no fault excuses."""
