@@ -78,7 +78,7 @@ static void head_show(FILE *output, const char *target, const struct json_value 
 	const char *text, *object;
 	size_t at;
 
-	(void)stat_verdict(now, k2i_clock_ns(CLOCK_REALTIME), verdict, sizeof(verdict));
+	(void)stat_verdict_make(now, k2i_clock_ns(CLOCK_REALTIME), verdict, sizeof(verdict));
 	text_show(output, target, false);
 	(void)fputs(": ", output);
 	text_show(output, verdict, false);

@@ -15,9 +15,9 @@
 
 static const char usage[] =
 	"usage: k2hft stat [OPTION...] [TARGET...]\n\n"
-	"Says what became of records: of a receiver (HOST:CTLPORT), of a mount (its directory), of a ring (its\n"
-	"file); without a target, of all that run on this host. The first line says whether all is well, else\n"
-	"what waits, since when and why.\n\n"
+	"Says what became of records: of a receiver (HOST:CTLPORT), of a mount (its directory), of a ring\n"
+	"(its file); without a target, of all that run on this host. The first line says whether all is\n"
+	"well, else what waits, since when and why.\n\n"
 	"  -i, --interval SECONDS  repeatedly, with rates; in place on a terminal, else a line each time\n"
 	"  -n, --count N           this many times\n"
 	"  -a, --all               counters that are 0, too\n"

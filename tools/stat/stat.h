@@ -35,11 +35,13 @@ char *stat_answer_read(int descriptor, int64_t timeout_ms);
 /* Adds the member "backlog" of a ring's file, if it can be read. */
 void stat_backlog_report(struct k2i_report *report, const char *ring_path);
 
-/*
- * Writes a line to `text`: whether all is well, else what waits, since when, and why. Returns whether nothing waits that
- * should not. `now_ns`: since 1970.
- */
-bool stat_verdict(const struct json_value *status, uint64_t now_ns, char *text, size_t room);
+enum stat_verdict {
+	STAT_FINE,     /* nothing waits but what is on its way */
+	STAT_PROGRESS, /* records wait, and the receiver takes them */
+	STAT_STUCK,
+};
+/* Writes a line to `text`: whether all is well, else what waits, since when, and why. `now_ns`: since 1970. */
+enum stat_verdict stat_verdict_make(const struct json_value *status, uint64_t now_ns, char *text, size_t room);
 
 /* Whether this status has the table. */
 bool stat_table_there(const struct json_value *status, const struct k2i_counter_table *table);

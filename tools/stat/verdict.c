@@ -96,7 +96,7 @@ static void full_print(FILE *output, const struct json_value *ring_state)
 		(void)fputs("; the ring is full, writers wait or are refused", output);
 }
 
-static bool ring_verdict(FILE *output, const struct json_value *status, uint64_t now_ns)
+static enum stat_verdict ring_verdict(FILE *output, const struct json_value *status, uint64_t now_ns)
 {
 	const struct json_value *client = json_get(status, "client"), *backlog = json_get(status, "backlog");
 	uint64_t records =
@@ -108,16 +108,16 @@ static bool ring_verdict(FILE *output, const struct json_value *status, uint64_t
 
 	if (!records && connected) {
 		(void)fputs("fine: nothing waits", output);
-		return true;
+		return STAT_FINE;
 	}
 	if (!records) {
 		(void)fputs("nothing waits, but ", output);
 		reason_print(output, status, client);
-		return true;
+		return STAT_FINE;
 	}
 	if (connected && client && oldest_ns + ON_THEIR_WAY_NS > now_ns) {
 		(void)fprintf(output, "fine: %s records are on their way", number_text(records, number));
-		return true;
+		return STAT_FINE;
 	}
 	(void)fprintf(output, "%s record%s", number_text(records, number), records == 1 ? "" : "s");
 	if (streams)
@@ -127,7 +127,8 @@ static bool ring_verdict(FILE *output, const struct json_value *status, uint64_t
 	(void)fputs(": ", output);
 	reason_print(output, status, client);
 	full_print(output, json_get(status, "ring_state"));
-	return false;
+	return connected && client && strcmp(json_text(client, "receiver_status"), "ok") == 0 ? STAT_PROGRESS
+											      : STAT_STUCK;
 }
 
 /* Tells how many outputs, or connections, have data that can't be written now, and the first one with its reason. */
@@ -148,18 +149,18 @@ static bool held_print(FILE *output, const struct json_value *array, const char 
 	return first != NULL;
 }
 
-static bool receiver_verdict(FILE *output, const struct json_value *status)
+static enum stat_verdict receiver_verdict(FILE *output, const struct json_value *status)
 {
 	unsigned senders = count_of(json_get(status, "connections"));
 
 	if (held_print(output, json_get(status, "files"), "file", "path") ||
 	    held_print(output, json_get(status, "connections"), "sender's data", "peer"))
-		return false;
+		return STAT_STUCK;
 	if (senders)
 		(void)fprintf(output, "fine: %u sender%s connected", senders, senders == 1 ? " is" : "s are");
 	else
 		(void)fputs("fine, but no sender is connected", output);
-	return true;
+	return STAT_FINE;
 }
 
 static void losses_print(FILE *output, const struct json_value *status)
@@ -183,18 +184,19 @@ static void losses_print(FILE *output, const struct json_value *status)
 	}
 }
 
-bool stat_verdict(const struct json_value *status, uint64_t now_ns, char *text, size_t room)
+enum stat_verdict stat_verdict_make(const struct json_value *status, uint64_t now_ns, char *text, size_t room)
 {
-	bool fine;
+	enum stat_verdict verdict;
 	FILE *output;
 
 	*text = '\0';
 	output = fmemopen(text, room, "w");
 	if (!output)
-		return true;
-	fine = json_get(status, "receiver") ? receiver_verdict(output, status) : ring_verdict(output, status, now_ns);
+		return STAT_FINE;
+	verdict =
+		json_get(status, "receiver") ? receiver_verdict(output, status) : ring_verdict(output, status, now_ns);
 	losses_print(output, status);
 	(void)fclose(output);
 	text[room - 1] = '\0';
-	return fine;
+	return verdict;
 }
