@@ -157,6 +157,8 @@ $(B)/bin/k2hftfuse $(B)/installed/k2hftfuse: LIBS = $(fuse_LIBS)
 $(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: $(RECEIVER_OBJECTS)
 $(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: LIBS = $(receiver_LIBS)
 $(B)/bin/k2hft $(B)/installed/k2hft: $(TOOLS_OBJECTS)
+$(B)/bin/k2hft $(B)/installed/k2hft: LIBS = $(receiver_LIBS)
+$(B)/obj/tools/serve/page.o: tools/serve/page.html
 $(PROGRAMS): PATH_OF_LIBRARY = $$ORIGIN/../lib
 $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): PATH_OF_LIBRARY = $(run_path)
 $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): $(B)/run_path

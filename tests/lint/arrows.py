@@ -22,7 +22,7 @@ OWNERS = (
     (r"pcre2\w*\.h", r"lib/app/rules/pattern\.c"),
     (r"yaml\.h", r"lib/config/.*"),
     (r"fuse\w*\.h|fuse3/.*", r"fuse/.*"),
-    (r"event\w*\.h|event2/.*", r"receiver/.*"),
+    (r"event\w*\.h|event2/.*", r"(receiver|tools/serve)/.*"),
     (r"stdatomic\.h|linux/futex\.h|threads\.h", r".*"),
 )
 

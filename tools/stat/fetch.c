@@ -11,16 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/base/errors.h"
 #include "tools/base/numbers.h"
 #include "config/path.h"
 #include "app/program/report.h"
 #include "tools/stat/stat.h"
 
-static void complain(const char *target, const char *reason)
-{
-	command_error("stat", "%s: %s", target, reason);
-}
+#define UNSERVED "the mount is there, but nothing serves it"
 
 /*
  * The backlog of the mount's ring, which this process reads by itself: the mount has other things to do. Without the
@@ -54,7 +50,7 @@ static char *mount_read(const char *directory, const char **reason)
 		text = stat_answer_read(file, -1);
 	if (!text)
 		*reason = root >= 0 && errno == ENOENT ? "it is a directory, but not the root of a mount of k2hftfuse"
-			  : errno == ENOTCONN          ? "the mount is there, but nothing serves it"
+			  : errno == ENOTCONN          ? UNSERVED
 						       : strerror(errno);
 	if (file >= 0)
 		(void)close(file);
@@ -85,48 +81,53 @@ static char *ring_read(const char *path, const char **reason)
 	return report.failed ? NULL : report.text;
 }
 
+static int text_write(int output, const char *text)
+{
+	size_t bytes = strlen(text), at = 0;
+	ssize_t put = 1;
+
+	for (; at < bytes && put > 0; at += put > 0 ? (size_t)put : 0)
+		put = write(output, text + at, bytes - at);
+	return at == bytes ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The status, or, with EXIT_FAILURE, why there is none. */
 static int path_write(const char *target, int output)
 {
 	const char *reason = "";
 	struct stat status;
 	char *text;
-	size_t bytes, at = 0;
-	ssize_t put = 1;
+	int error;
 
 	if (stat(target, &status) < 0) {
-		complain(target, errno == ENOTCONN ? "the mount is there, but nothing serves it" : strerror(errno));
+		(void)text_write(output, errno == ENOTCONN ? UNSERVED : strerror(errno));
 		return EXIT_FAILURE;
 	}
 	text = S_ISDIR(status.st_mode) ? mount_read(target, &reason) : ring_read(target, &reason);
-	if (!text) {
-		complain(target, reason);
-		return EXIT_FAILURE;
-	}
-	for (bytes = strlen(text); at < bytes && put > 0; at += put > 0 ? (size_t)put : 0)
-		put = write(output, text + at, bytes - at);
-	if (at < bytes)
-		complain(target, strerror(errno));
+	error = text_write(output, text ? text : reason);
+	error = text ? error : EXIT_FAILURE;
 	free(text);
-	return at == bytes ? EXIT_SUCCESS : EXIT_FAILURE;
+	return error;
 }
 
-/* Reads the child's output; NULL with `*reason`, which is NULL if the child has said it. */
-static char *child_hear(pid_t child, int descriptor, int timeout_ms, const char **reason)
+/* Reads the child's output; NULL with the reason. */
+static char *child_hear(pid_t child, int descriptor, int timeout_ms, char *reason, size_t room)
 {
 	char *text = stat_answer_read(descriptor, timeout_ms);
-	bool late = !text && errno == ETIMEDOUT;
-	int status = 0;
+	int error = text ? 0 : errno, status = 0;
 
-	if (late)
+	if (error == ETIMEDOUT)
 		(void)kill(child, SIGKILL);
-	*reason = late ? "no answer in time" : text ? NULL : strerror(errno);
 	(void)close(descriptor);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (!late && WIFSIGNALED(status))
-		*reason = "the process that asked was killed";
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+	if (!error && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
 		return text;
+	(void)snprintf(reason, room, "%s",
+		       error == ETIMEDOUT    ? "no answer in time"
+		       : WIFSIGNALED(status) ? "the process that asked was killed"
+		       : error               ? strerror(error)
+					     : text);
 	free(text);
 	return NULL;
 }
@@ -139,30 +140,24 @@ static _Noreturn void child_do(pid_t parent, const char *target, int output)
 }
 
 /* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
-static char *path_fetch(const char *target, int timeout_ms)
+static char *path_fetch(const char *target, int timeout_ms, char *reason, size_t room)
 {
-	const char *reason = NULL;
-	char *text = NULL;
 	pid_t parent = getpid(), child;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0) {
-		complain(target, strerror(errno));
+		(void)snprintf(reason, room, "%s", strerror(errno));
 		return NULL;
 	}
 	child = fork();
 	if (child == 0)
 		child_do(parent, target, ends[1]);
-	if (child < 0) {
-		reason = strerror(errno);
-		(void)close(ends[0]);
-	}
 	(void)close(ends[1]);
 	if (child > 0)
-		text = child_hear(child, ends[0], timeout_ms, &reason);
-	if (reason)
-		complain(target, reason);
-	return text;
+		return child_hear(child, ends[0], timeout_ms, reason, room);
+	(void)snprintf(reason, room, "%s", strerror(errno));
+	(void)close(ends[0]);
+	return NULL;
 }
 
 static bool is_path(const char *target)
@@ -170,19 +165,15 @@ static bool is_path(const char *target)
 	return strchr(target, '/') || target[0] == '.' || access(target, F_OK) == 0;
 }
 
-char *stat_fetch(const char *target, int timeout_ms)
+char *stat_fetch(const char *target, int timeout_ms, char *reason, size_t room)
 {
-	char copy[RECEIVER_ROOM], *text, reason[256];
+	char copy[RECEIVER_ROOM];
 	const char *host, *port;
 
 	if (is_path(target))
-		return path_fetch(target, timeout_ms);
-	if (receiver_parse(target, "", copy, &host, &port)) {
-		complain(target, "it is neither a path nor HOST:CTLPORT");
-		return NULL;
-	}
-	text = stat_http_get(host, port, timeout_ms, reason, sizeof(reason));
-	if (!text)
-		complain(target, reason);
-	return text;
+		return path_fetch(target, timeout_ms, reason, room);
+	if (receiver_parse(target, "", copy, &host, &port) == 0)
+		return stat_http_get(host, port, timeout_ms, reason, room);
+	(void)snprintf(reason, room, "it is neither a path nor HOST:CTLPORT");
+	return NULL;
 }

@@ -114,12 +114,13 @@ static void target_show(const struct options *options, struct target *target, co
 /* The exit status that this target makes. */
 static int target_ask(const struct options *options, struct target *target)
 {
-	char *text = stat_fetch(target->name, (int)options->timeout_s * 1000);
+	char reason[STAT_REASON_ROOM], *text;
 	int status = 0;
 	size_t at;
 
+	text = stat_fetch(target->name, (int)options->timeout_s * 1000, reason, sizeof(reason));
 	if (!text)
-		return STATUS_FAILED;
+		return command_failed(STATUS_FAILED, "stat", "%s: %s", target->name, reason);
 	target_forget(target);
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	target->now = json_parse(text, strlen(text), &at);

@@ -24,9 +24,10 @@ void stat_targets_free(struct stat_targets *found);
 
 /*
  * The status of a receiver (HOST:CTLPORT), a mount (its directory) or a ring (its file), as JSON, to be free()d. NULL: it
- * could not be had within `timeout_ms`; one line on standard error has said why.
+ * could not be had within `timeout_ms`, and `reason` says why.
  */
-char *stat_fetch(const char *target, int timeout_ms);
+#define STAT_REASON_ROOM 1024u
+char *stat_fetch(const char *target, int timeout_ms, char *reason, size_t room);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
 /* All up to the end, terminated, to be free()d; `timeout_ms` is for the whole, -1: for ever. NULL with errno. */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/serve/serve.h"
+
+#define STREAMS_MAX 100u /* with a metric of their own, of each target: each costs the monitoring system memory */
+
+static const char *const verdict_names[] = {
+	[STAT_FINE] = "fine",
+	[STAT_PROGRESS] = "progress",
+	[STAT_STUCK] = "stuck",
+};
+
+char *serve_status_make(const struct serve_target *targets, size_t count)
+{
+	struct k2i_report report = {0};
+
+	k2i_report_open(&report, NULL, '{');
+	k2i_report_text(&report, "program", "k2hft serve");
+	k2i_report_number(&report, "time_ms", k2i_clock_ns(CLOCK_REALTIME) / K2I_MILLISECOND_NS);
+	k2i_report_open(&report, "targets", '[');
+	for (size_t at = 0; at < count; at++) {
+		k2i_report_open(&report, NULL, '{');
+		k2i_report_text(&report, "target", targets[at].name);
+		k2i_report_text(&report, "verdict", verdict_names[targets[at].verdict]);
+		k2i_report_text(&report, "reason", targets[at].reason);
+		/* It was parsed, so it is a value. */
+		if (targets[at].text)
+			k2i_report_add(&report, ",\n\"status\": %s", targets[at].text);
+		k2i_report_close(&report, '}');
+	}
+	k2i_report_close(&report, ']');
+	k2i_report_close(&report, '}');
+	k2i_report_add(&report, "\n");
+	return report.text;
+}
+
+char *serve_health_make(const struct serve_target *targets, size_t count, bool *healthy)
+{
+	struct k2i_report report = {0};
+
+	*healthy = true;
+	for (size_t at = 0; at < count; at++) {
+		*healthy &= targets[at].verdict != STAT_STUCK;
+		k2i_report_add(&report, "%s: %s\n", targets[at].name, targets[at].reason);
+	}
+	if (!count)
+		k2i_report_add(&report, "no mount, receiver or sender runs on this host\n");
+	return report.text;
+}
+
+/* Metrics -------------------------------------------------------------------------------------------------------- */
+
+static void head_add(struct k2i_report *report, const char *name, const char *type, const char *help)
+{
+	k2i_report_add(report, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* A label's value: \, " and line ends are escaped; control characters have no place in it. */
+static void label_add(struct k2i_report *report, const char *name, const char *value)
+{
+	k2i_report_add(report, "%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '\\' || *value == '"')
+			k2i_report_add(report, "\\%c", *value);
+		else
+			k2i_report_add(report, "%c", (unsigned char)*value < 0x20 ? '?' : *value);
+	}
+	k2i_report_add(report, "\"");
+}
+
+static void sample_add(struct k2i_report *report, const char *name, const struct serve_target *target,
+		       const struct json_value *stream, double value)
+{
+	k2i_report_add(report, "%s{", name);
+	label_add(report, "target", target->name);
+	if (stream) {
+		k2i_report_add(report, ",");
+		label_add(report, "stream", json_text(stream, "path"));
+		k2i_report_add(report, ",");
+		label_add(report, "host", json_text(stream, "host"));
+	}
+	k2i_report_add(report, "} %.17g\n", value);
+}
+
+static void counters_add(struct k2i_report *report, const struct k2i_counter_table *table,
+			 const struct serve_target *targets, size_t count)
+{
+	char name[128];
+
+	for (size_t number = 0; number < table->count; number++) {
+		const struct k2i_counter *counter = &table->counters[number];
+		bool headed = false;
+
+		(void)snprintf(name, sizeof(name), "k2hft_%s_%s%s", table->program, counter->name,
+			       counter->kind == K2I_COUNTER ? "_total" : "");
+		for (size_t at = 0; at < count; at++) {
+			if (!targets[at].status || !stat_table_there(targets[at].status, table))
+				continue;
+			if (!headed)
+				head_add(report, name, counter->kind == K2I_COUNTER ? "counter" : "gauge",
+					 counter->help);
+			headed = true;
+			sample_add(report, name, &targets[at], NULL,
+				   (double)stat_counter(targets[at].status, table, number));
+		}
+	}
+}
+
+static double age_s(double oldest_ns)
+{
+	double now_ns = (double)k2i_clock_ns(CLOCK_REALTIME);
+
+	return oldest_ns > 0 && oldest_ns < now_ns ? (now_ns - oldest_ns) / 1e9 : 0;
+}
+
+/* Gauges that a target can have or not; what each is made of. */
+struct gauge {
+	const char *name, *help;
+	bool (*get)(const struct serve_target *target, double *value);
+};
+
+static bool up_get(const struct serve_target *target, double *value)
+{
+	*value = target->status != NULL;
+	return true;
+}
+
+static bool stuck_get(const struct serve_target *target, double *value)
+{
+	*value = target->verdict == STAT_STUCK;
+	return true;
+}
+
+static bool connected_get(const struct serve_target *target, double *value)
+{
+	const struct json_value *client = json_get(target->status, "client");
+
+	*value = strcmp(json_text(client, "state"), "connected") == 0;
+	return client != NULL;
+}
+
+static bool backlog_get(const struct serve_target *target, const char *name, double *value)
+{
+	const struct json_value *backlog = json_get(target->status, "backlog");
+
+	*value = json_number(backlog, name, 0);
+	return backlog != NULL;
+}
+
+static bool backlog_records_get(const struct serve_target *target, double *value)
+{
+	return backlog_get(target, "records", value);
+}
+
+static bool backlog_bytes_get(const struct serve_target *target, double *value)
+{
+	return backlog_get(target, "bytes", value);
+}
+
+static bool backlog_age_get(const struct serve_target *target, double *value)
+{
+	bool there = backlog_get(target, "oldest_ns", value);
+
+	*value = age_s(*value);
+	return there;
+}
+
+static const struct gauge gauges[] = {
+	{"k2hft_up", "whether the target answered", up_get},
+	{"k2hft_stuck", "whether records wait that nobody takes, or that can't be written", stuck_get},
+	{"k2hft_connected", "whether the sender is connected to its receiver", connected_get},
+	{"k2hft_backlog_records", "records that are written and not acknowledged", backlog_records_get},
+	{"k2hft_backlog_bytes", "bytes of these records", backlog_bytes_get},
+	{"k2hft_backlog_age_seconds", "age of the oldest of these records", backlog_age_get},
+};
+
+static void gauge_add(struct k2i_report *report, const struct gauge *gauge, const struct serve_target *targets,
+		      size_t count)
+{
+	double value;
+
+	head_add(report, gauge->name, "gauge", gauge->help);
+	for (size_t at = 0; at < count; at++)
+		if (gauge->get(&targets[at], &value))
+			sample_add(report, gauge->name, &targets[at], NULL, value);
+}
+
+static void streams_add(struct k2i_report *report, const struct serve_target *targets, size_t count)
+{
+	static const char name[] = "k2hft_stream_backlog_records";
+
+	head_add(report, name, "gauge", "records of a stream that are written and not acknowledged");
+	for (size_t at = 0; at < count; at++) {
+		const struct json_value *streams = json_get(json_get(targets[at].status, "backlog"), "streams");
+		const struct json_value *stream = streams ? streams->first : NULL;
+
+		for (unsigned shown = 0; stream && shown < STREAMS_MAX; stream = stream->next, shown++)
+			sample_add(report, name, &targets[at], stream, json_number(stream, "records", 0));
+	}
+}
+
+char *serve_metrics_make(const struct serve_target *targets, size_t count)
+{
+	struct k2i_report report = {0};
+
+	for (size_t at = 0; at < sizeof(gauges) / sizeof(gauges[0]); at++)
+		gauge_add(&report, &gauges[at], targets, count);
+	streams_add(&report, targets, count);
+	for (size_t table = 0; table < K2I_COUNTER_TABLES; table++)
+		counters_add(&report, k2i_counter_tables[table], targets, count);
+	return report.text;
+}
