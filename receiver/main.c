@@ -13,7 +13,8 @@
 
 static int settings_open(const char *file, struct k2i_settings **settings)
 {
-	int error = k2i_findings_log(file, settings);
+	char first[1024];
+	int error = k2i_findings_log(file, settings, first, sizeof(first));
 
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (error)
@@ -53,6 +54,5 @@ int main(int argc, char **argv)
 		k2i_receiver_run(receiver);
 		status = k2i_receiver_close(receiver);
 	}
-	k2i_settings_free(settings);
 	return status;
 }

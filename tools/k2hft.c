@@ -22,6 +22,7 @@ static const struct command {
 	{"check", k2i_command_check, "checks configuration files, prints their effective values"},
 	{"help", command_help, "explains a command, a key of the configuration, or a counter"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},
+	{"reload", k2i_command_reload, "has a receiver read its configuration again"},
 	{"serve", k2i_command_serve, "shows by HTTP what became of records on this host: page, metrics, health"},
 	{"stat", k2i_command_stat, "shows what became of records, at a receiver, a mount or a ring"},
 	{"testio", k2i_command_testio, "measures how fast files are written and read"},

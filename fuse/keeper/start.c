@@ -169,7 +169,7 @@ static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *
 {
 	struct k2i_settings *settings;
 	char message[1024] = "";
-	int status = k2i_findings_log(options->config, &settings);
+	int status = k2i_findings_log(options->config, &settings, message, sizeof(message));
 
 	if (status)
 		return status;

@@ -176,32 +176,87 @@ const char *k2i_settings_below(const struct k2i_settings *settings, const char *
 	return below;
 }
 
-/* The struct of a receiver's section; NULL: none of these. */
-static const void *receiver_object(const struct k2i_settings *settings, enum k2i_section section)
+/* Keys that a reload takes; any other that one of the two programs heeds needs a restart. */
+static const char *const taken_by_both[] = {"SSL_VERIFY_PEER", "SSL_MIN_VER", "CAPATH", "PSKFILE", NULL};
+static const char *const taken_by_receiver[] = {"SERVER_CERT", "SERVER_PRIKEY", "FILE_SYNC", "FILE_SYNC_MS", "CONNMAX",
+						"CONNMAXHOST", "STREAMMAX", "BUFFERMAX", "WINDOW", "FRAMEMAX",
+						"QUARANTINEMAX",
+						/* Those of a sender. */
+						"SLAVE_CERT", "SLAVE_PRIKEY", "DELIVERMODE", "REPLICA", NULL};
+/* Without a PLUGIN. */
+static const char *const taken_by_files[] = {"FILE_UNIFY", "FILE_MODE", "FORMAT", "FILE_TIMEFORM",
+					     "WRITEBUF",   "OPENMODE",  "CACHE",  NULL};
+static const char *const taken_by_mount[] = {
+	"SLAVE_CERT", "SLAVE_PRIKEY", "SSL", "K2HTPDTOR_CHMPXCONF", "K2HINIT", "RINGFULL", "WRITEMODE", "FILE_MODE",
+	"FLUSHMS", "LINEMAX", "HELDMAX", "TRANSLINECNT", "BYTELIMIT", "EXPIRE", "COMPRESS", "DRAINTIMEOUT",
+	/* Those of a receiver. */
+	"CTLPORT", "SELFCTLPORT", "SELFCUK", "CUK", "SERVER_CERT", "SERVER_PRIKEY", "SOCKTHREADCNT", NULL};
+
+static bool names_have(const char *const *names, const char *name)
 {
-	if (section == K2I_SECTION_SVRNODE)
-		return k2i_settings_node(settings, true);
-	return section == K2I_SECTION_GLOBAL || section == K2I_SECTION_K2HFTFUSESVR ? settings : NULL;
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names != NULL;
 }
 
-size_t k2i_settings_changed(const struct k2i_settings *before, const struct k2i_settings *after, char *names,
-			    size_t room)
+/* The struct that a program has of a section; NULL: it is the other's, or is compared otherwise. */
+static const void *program_object(const struct k2i_settings *settings, enum k2i_section section, bool server)
+{
+	if (section == K2I_SECTION_SVRNODE)
+		return k2i_settings_node(settings, server);
+	if (server)
+		return section == K2I_SECTION_GLOBAL || section == K2I_SECTION_K2HFTFUSESVR ? settings : NULL;
+	return section == K2I_SECTION_GLOBAL || section == K2I_SECTION_K2HFTFUSE || section == K2I_SECTION_K2HTPDTOR
+		       ? settings
+		       : NULL;
+}
+
+/* A port is one, whichever section says it. */
+static bool setting_same(const struct k2i_setting *setting, const struct k2i_settings *before,
+			 const struct k2i_settings *after, bool server)
+{
+	if (setting->section == K2I_SECTION_GLOBAL && strcmp(setting->name, "PORT") == 0)
+		return k2i_settings_port(before, server) == k2i_settings_port(after, server);
+	if (setting->section == K2I_SECTION_SVRNODE && strcmp(setting->name, "PORT") == 0)
+		return true;
+	return k2i_value_same(setting, program_object(before, setting->section, server),
+			      program_object(after, setting->section, server));
+}
+
+static void name_add(char *names, size_t room, const char *name)
+{
+	size_t bytes = strlen(names);
+
+	(void)snprintf(names + bytes, room - bytes, "%s%s", bytes ? ", " : "", name);
+}
+
+size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_settings *after, bool server,
+			    char *names, size_t names_room, char *place, size_t place_room)
 {
 	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
-	size_t count = 0, bytes = 0;
+	size_t count = 0;
 
 	*names = '\0';
 	for (; setting < end; setting++) {
-		const void *object = receiver_object(before, setting->section);
-
-		if (!object || setting->effect != K2I_EFFECT_SETTING ||
-		    k2i_value_same(setting, object, receiver_object(after, setting->section)))
+		if (!program_object(before, setting->section, server) || setting->effect != K2I_EFFECT_SETTING ||
+		    names_have(taken_by_both, setting->name) ||
+		    names_have(server ? taken_by_receiver : taken_by_mount, setting->name) ||
+		    (!before->plugin && names_have(taken_by_files, setting->name)) ||
+		    setting_same(setting, before, after, server))
 			continue;
-		count++;
-		if (bytes < room)
-			bytes += (size_t)snprintf(names + bytes, room - bytes, "%s%s", count > 1 ? ", " : "",
-						  setting->name);
+		if (count++ == 0 && setting->section == K2I_SECTION_SVRNODE &&
+		    k2i_settings_node(after, server)->place.file)
+			(void)snprintf(place, place_room, "%s:%u", k2i_settings_node(after, server)->place.file,
+				       k2i_settings_node(after, server)->place.line);
+		else if (count == 1)
+			k2i_settings_place(after, setting->section, setting->name, place, place_room);
+		name_add(names, names_room, setting->name);
 	}
+	/* A mount's list of receivers. */
+	if (!server && before->server_count != after->server_count && count++ == 0)
+		(void)snprintf(place, place_room, "%s", after->file);
+	if (!server && before->server_count != after->server_count)
+		name_add(names, names_room, "SVRNODE");
 	return count;
 }
 

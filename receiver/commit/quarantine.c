@@ -27,9 +27,9 @@
 struct k2i_quarantine {
 	char *path;
 	struct k2i_counters *counters;
-	uint64_t bytes_max;
 	atomic_bool dirty;
 	pthread_mutex_t mutex; /* guards what follows */
+	uint64_t bytes_max;
 	struct k2i_log_limit limit, full_limit;
 	/*
 	 * The descriptor that is synced: open before anything is written there, since one that is opened later misses
@@ -71,6 +71,13 @@ int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	*quarantine = made;
 	return 0;
+}
+
+void k2i_quarantine_limit(struct k2i_quarantine *quarantine, uint64_t bytes_max)
+{
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	quarantine->bytes_max = bytes_max;
+	(void)pthread_mutex_unlock(&quarantine->mutex);
 }
 
 void k2i_quarantine_free(struct k2i_quarantine *quarantine)

@@ -16,6 +16,8 @@ struct k2i_quarantine;
 int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
 			  struct k2i_quarantine **quarantine);
 void k2i_quarantine_free(struct k2i_quarantine *quarantine);
+/* It takes so many bytes from now on. */
+void k2i_quarantine_limit(struct k2i_quarantine *quarantine, uint64_t bytes_max);
 
 /*
  * All chunks of a group's target, whose `error` says why. -EDQUOT there is no room left for them,

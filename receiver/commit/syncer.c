@@ -18,7 +18,6 @@
 
 struct k2i_syncer {
 	const struct k2i_destination *destination;
-	uint64_t interval_ms;
 	void (*tell)(void *argument);
 	void *tell_argument;
 	struct k2i_log_limit limit, ledger_limit;
@@ -27,7 +26,9 @@ struct k2i_syncer {
 	atomic_uint_fast64_t done, failed, rounds_failed;
 	pthread_cond_t wake, round_done;
 	pthread_mutex_t mutex; /* guards what follows */
+	uint64_t interval_ms;
 	bool wanted, stopping;
+	bool other_interval;
 	bool again; /* the ledger could not be written: a while later */
 	uint64_t rounds_in_vain;
 };
@@ -101,7 +102,8 @@ static void round_await(struct k2i_syncer *syncer)
 	struct timespec until = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + wait_ms * 1000000u);
 	int error = 0;
 
-	while ((!syncer->wanted || syncer->again) && !syncer->stopping && error != ETIMEDOUT)
+	syncer->other_interval = false;
+	while ((!syncer->wanted || syncer->again) && !syncer->stopping && !syncer->other_interval && error != ETIMEDOUT)
 		error = wait_ms ? pthread_cond_timedwait(&syncer->wake, &syncer->mutex, &until)
 				: pthread_cond_wait(&syncer->wake, &syncer->mutex);
 }
@@ -151,6 +153,15 @@ int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interva
 	else
 		*syncer = made;
 	return error;
+}
+
+void k2i_syncer_interval(struct k2i_syncer *syncer, uint64_t interval_ms)
+{
+	(void)pthread_mutex_lock(&syncer->mutex);
+	syncer->other_interval = syncer->interval_ms != interval_ms;
+	syncer->interval_ms = interval_ms;
+	(void)pthread_cond_signal(&syncer->wake);
+	(void)pthread_mutex_unlock(&syncer->mutex);
 }
 
 void k2i_syncer_stop(struct k2i_syncer *syncer)

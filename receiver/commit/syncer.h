@@ -19,6 +19,8 @@ struct k2i_syncer;
 
 /* `interval_ms`: what was committed is synced as often as that, also if nobody waits; 0: not. Errors as pthread_create(3). */
 int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interval_ms, struct k2i_syncer **syncer);
+/* Another interval, from the next round on. Any thread. */
+void k2i_syncer_interval(struct k2i_syncer *syncer, uint64_t interval_ms);
 /* The loops have ended. NULL is allowed. */
 void k2i_syncer_stop(struct k2i_syncer *syncer);
 

@@ -18,7 +18,7 @@ static size_t capacity_share(size_t capacity)
 
 static bool budget_take(struct k2i_buffer_budget *budget, size_t bytes, bool proved)
 {
-	size_t limit = proved ? budget->bytes_max : budget->bytes_max - budget->bytes_max / 8;
+	size_t most = atomic_load(&budget->bytes_max), limit = proved ? most : most - most / 8;
 
 	/* Other threads may be above the limit for a moment, which must not refuse a request for 0 bytes. */
 	if (bytes == 0 || atomic_fetch_add(&budget->taken, bytes) + bytes <= limit)

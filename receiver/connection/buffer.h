@@ -24,7 +24,7 @@
  * frames are 5 s old.
  */
 struct k2i_buffer_budget {
-	size_t bytes_max; /* the last eighth of it is for proved connections */
+	atomic_size_t bytes_max; /* the last eighth of it is for proved connections */
 	atomic_size_t taken;
 	atomic_size_t starved; /* connections that wait for such bytes */
 };

@@ -28,9 +28,10 @@ struct message { /* for a loop, from any thread */
 	struct message *next;
 	void (*deed)(struct k2i_connection *connection); /* for that with this id, if it is still there */
 	uint64_t id;
-	bool stop;      /* without a deed: the loop ends; else a connection begins */
-	int descriptor; /* -1: none */
-	bool crowded;   /* one too many */
+	bool stop; /* without a deed: the loop ends; or has other limits; else a connection begins */
+	const struct k2i_loops_limits *limits; /* behind the message */
+	int descriptor;                        /* -1: none */
+	bool crowded;                          /* one too many */
 	char peer[K2I_PEER_BYTES_MAX];
 };
 
@@ -155,6 +156,14 @@ static void loop_stop(struct loop_whole *whole)
 	connections_each(whole, connection_part);
 }
 
+static void limits_set(struct k2i_session_shared *shared, const struct k2i_loops_limits *limits)
+{
+	shared->window_bytes = limits->window_bytes;
+	shared->frame_bytes_max = limits->frame_bytes_max;
+	shared->host_connections_max = limits->host_connections_max;
+	shared->sync_always = limits->sync_always;
+}
+
 static void message_handle(struct loop_whole *whole, const struct message *message)
 {
 	struct k2i_connection *connection = message->deed ? k2i_connection_find(&whole->loop, message->id) : NULL;
@@ -163,6 +172,8 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 		message->deed(connection);
 	else if (message->stop)
 		loop_stop(whole);
+	else if (message->limits)
+		limits_set(&whole->loop.shared, message->limits);
 	else if (!message->deed)
 		k2i_connection_start(&whole->loop, message->descriptor, message->peer, message->crowded);
 }
@@ -373,6 +384,35 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 	k2i_syncer_listen(service->syncer, loops_synced, started);
 	*loops = started;
 	return error;
+}
+
+int k2i_loops_limit(struct k2i_loops *loops, const struct k2i_loops_limits *limits)
+{
+	struct {
+		struct message message;
+		struct k2i_loops_limits limits;
+	} * made;
+	struct message *first = NULL, *message;
+	unsigned count;
+
+	for (count = 0; count < loops->loop_count; count++) {
+		made = calloc(1, sizeof(*made));
+		if (!made)
+			break;
+		made->limits = *limits;
+		made->message.limits = &made->limits;
+		made->message.descriptor = -1;
+		made->message.next = first;
+		first = &made->message;
+	}
+	for (unsigned i = 0; (message = first) != NULL; i++) {
+		first = message->next;
+		if (count == loops->loop_count)
+			message_post(&loops->loops[i], message);
+		else
+			free(message);
+	}
+	return count == loops->loop_count ? 0 : -ENOMEM;
 }
 
 /* A crowded connection can only take the place of one on its own loop. */

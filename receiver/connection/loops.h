@@ -25,6 +25,15 @@ int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockad
  * and has not moved since the last time, that it is slow. A loop that moves answers them itself.
  */
 void k2i_loops_watch(struct k2i_loops *loops);
+/* The answer to HELLO grants them. */
+struct k2i_loops_limits {
+	uint64_t window_bytes;
+	uint32_t frame_bytes_max;
+	size_t host_connections_max;
+	bool sync_always;
+};
+/* Peers that greet from now on get these. Any thread. -ENOMEM: nothing has changed. */
+int k2i_loops_limit(struct k2i_loops *loops, const struct k2i_loops_limits *limits);
 /* Ends all connections in good order, and the threads. NULL is allowed, also below. */
 void k2i_loops_stop(struct k2i_loops *loops);
 /* Behind that, when the sinks are closed: until then they can hand reports back. */

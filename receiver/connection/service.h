@@ -29,7 +29,7 @@ struct k2i_service {
 	struct k2i_admission *admission; /* decides who may connect */
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
-	size_t connections_max;
+	atomic_size_t connections_max;
 	size_t host_connections_max; /* for one address; 0: any number */
 	struct k2i_stream_room streams;
 	struct k2i_buffer_budget budget;

@@ -45,7 +45,7 @@ struct client {
 
 struct k2i_control {
 	const struct k2i_status *status;
-	char host_name[256];
+	char host_name[256], address[256];
 	const char *names[3]; /* this host's and CTLADDRESS; NULL behind them */
 	bool beyond;          /* other hosts can connect */
 	struct event_base *base;
@@ -268,8 +268,9 @@ int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **c
 	opened->stop = -1;
 	(void)gethostname(opened->host_name, sizeof(opened->host_name) - 1);
 	opened->names[0] = opened->host_name;
-	opened->names[1] = settings->control_address;
 	(void)snprintf(choice.host, sizeof(choice.host), "%s", choice.loopback ? "" : settings->control_address);
+	(void)snprintf(opened->address, sizeof(opened->address), "%s", choice.host);
+	opened->names[1] = choice.loopback ? NULL : opened->address;
 	(void)snprintf(choice.port, sizeof(choice.port), "%u", port);
 	error = k2i_listener_open(&choice, &opened->listener);
 	if (error)

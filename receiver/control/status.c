@@ -89,6 +89,9 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 	k2i_report_begin(report, "k2hftfusesvr", now_ns - status->started_ns);
 	if (expires_s)
 		k2i_report_number(report, "certificate_expires_s", expires_s);
+	(void)pthread_mutex_lock(status->reload_mutex);
+	k2i_reload_report(report, status->reload);
+	(void)pthread_mutex_unlock(status->reload_mutex);
 	k2i_report_counters(report, "receiver", &k2i_receiver_counter_table, values);
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);

@@ -2,12 +2,16 @@
 #ifndef K2I_RECEIVER_CONTROL_STATUS_H
 #define K2I_RECEIVER_CONTROL_STATUS_H
 
+#include <pthread.h>
+
 #include "receiver/connection/service.h"
-#include "app/program/report.h"
+#include "app/program/reload.h"
 
 /* The report of a receiver. Any thread; waits for no loop and no disk. */
 struct k2i_status {
 	struct k2i_service *service;
+	const struct k2i_reload *reload;
+	pthread_mutex_t *reload_mutex; /* guards it */
 	uint64_t started_ns;
 };
 

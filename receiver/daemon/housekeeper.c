@@ -31,7 +31,7 @@ static void *housekeeper_run(void *argument)
 		housekeeper->reload = false;
 		(void)pthread_mutex_unlock(&housekeeper->mutex);
 		if (reload)
-			k2i_state_reload(housekeeper->state);
+			k2i_reloader_run(housekeeper->reloader);
 		else
 			k2i_state_tick(housekeeper->state);
 		(void)pthread_mutex_lock(&housekeeper->mutex);
@@ -40,11 +40,12 @@ static void *housekeeper_run(void *argument)
 	return NULL;
 }
 
-int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state)
+int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state, struct k2i_reloader *reloader)
 {
 	int error;
 
 	housekeeper->state = state;
+	housekeeper->reloader = reloader;
 	(void)pthread_mutex_init(&housekeeper->mutex, NULL);
 	k2i_condition_init(&housekeeper->wake);
 	error = k2i_thread_start(&housekeeper->thread, housekeeper_run, housekeeper);

@@ -5,14 +5,15 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "receiver/daemon/state.h"
+#include "receiver/daemon/reloader.h"
 
 /*
- * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload of the sinks at
+ * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload at
  * SIGHUP. A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
  */
 struct k2i_housekeeper {
 	struct k2i_state *state;
+	struct k2i_reloader *reloader;
 	pthread_t thread;
 	bool started;
 	pthread_cond_t wake;
@@ -20,9 +21,9 @@ struct k2i_housekeeper {
 	bool reload, stopping;
 };
 
-/* `state` must outlive it. Errors as pthread_create(3). */
-int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state);
-/* Has the sinks reload, and returns at once. */
+/* Both must outlive it. Errors as pthread_create(3). */
+int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state, struct k2i_reloader *reloader);
+/* Reloads, and returns at once. */
 void k2i_housekeeper_reload(struct k2i_housekeeper *housekeeper);
 /* Ends the thread, and waits for the disk if the thread does. Nothing happens if it was not started. */
 void k2i_housekeeper_stop(struct k2i_housekeeper *housekeeper);

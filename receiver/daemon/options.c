@@ -40,8 +40,8 @@ void k2i_options_usage(void)
 		   "  -v, --version               version\n"
 		   "\n"
 		   "Messages go to standard error, or to the file that K2HFTDBGFILE names.\n"
-		   "Signals: TERM, INT end; HUP opens output files anew, and reads certificates and\n"
-		   "SLVNODE again; USR1 writes counters.\n"
+		   "Signals: TERM, INT end; HUP opens output files anew and reloads the configuration;\n"
+		   "USR1 writes counters.\n"
 		   "See k2hftfusesvr(8).");
 }
 

@@ -15,12 +15,12 @@
 #include "receiver/listen/admission.h"
 #include "receiver/control/control.h"
 #include "app/program/daemon.h"
-#include "app/program/findings.h"
 #include "app/program/standard.h"
 #include "receiver/base/directory.h"
 #include "app/rules/hosts.h"
 #include "receiver/daemon/housekeeper.h"
 #include "receiver/daemon/identity.h"
+#include "receiver/daemon/reloader.h"
 #include "receiver/listen/listener.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -53,8 +53,7 @@ struct k2i_receiver {
 	struct k2i_status status;
 	struct event_base *base;
 	struct event *signals[SIGNAL_COUNT], *watch;
-	const char *config;                  /* as the command line has it */
-	const struct k2i_settings *settings; /* that it was started with */
+	struct k2i_reloader reloader;
 	bool started;
 };
 
@@ -72,29 +71,6 @@ static int admission_open(struct k2i_receiver *receiver, const struct k2i_settin
 	return error ? K2I_EXIT_FAILED : 0;
 }
 
-/* SLVNODE as the configuration has it now. A fault of any part changes nothing. */
-static void settings_reload(struct k2i_receiver *receiver)
-{
-	struct k2i_settings *settings = NULL;
-	struct k2i_hosts *hosts = NULL;
-	char changed[512];
-	int error = k2i_findings_log(receiver->config, &settings);
-
-	if (!error)
-		error = k2i_hosts_compile(settings, NULL, NULL, &hosts);
-	if (!error && k2i_settings_changed(receiver->settings, settings, changed, sizeof(changed)))
-		k2i_log(K2HFT_LOG_WARNING, "receiver: %s changed, which needs a restart", changed);
-	k2i_settings_free(settings);
-	if (error) {
-		k2i_log(K2HFT_LOG_ERROR,
-			"receiver: NAMEs of [SLVNODE] are not read again: the former ones stay in use");
-		return;
-	}
-	k2i_log(K2HFT_LOG_INFO, "receiver: %s may make new connections",
-		hosts ? "from now on hosts that match NAME of an [SLVNODE]" : "without [SLVNODE] any host");
-	k2i_admission_change(receiver->service.admission, hosts);
-}
-
 /* Signals -------------------------------------------------------------------------------------------------------- */
 
 static void on_signal(evutil_socket_t number, short what, void *argument)
@@ -105,8 +81,6 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	switch (number) {
 	case SIGHUP:
 		k2i_housekeeper_reload(&receiver->housekeeper);
-		k2i_secure_reload(receiver->service.secure);
-		settings_reload(receiver);
 		break;
 	case SIGUSR1:
 		/* The user who asked wants to see it, at any level of messages. */
@@ -184,7 +158,8 @@ static unsigned loop_count(const struct k2i_settings *settings)
 }
 
 /* Raises the limit of descriptors, and allows fewer connections where that is not enough. */
-static int descriptors_share(const struct k2i_settings *settings, size_t *connections_max, size_t *files_max)
+static int descriptors_share(const struct k2i_settings *settings, size_t *connections_max, size_t *connections_room,
+			     size_t *files_max)
 {
 	size_t own = DESCRIPTORS_OWN + DESCRIPTORS_LOOP * loop_count(settings), available;
 	size_t others = K2I_LOOPS_CROWD_MAX + K2I_CONTROL_CLIENTS_MAX;
@@ -206,7 +181,8 @@ static int descriptors_share(const struct k2i_settings *settings, size_t *connec
 	available = (size_t)limit.rlim_cur - own;
 	available = available > others + DESCRIPTORS_LEAST ? available - others : DESCRIPTORS_LEAST;
 	*files_max = available / 4 < OPEN_FILES_MAX ? available / 4 : OPEN_FILES_MAX;
-	*connections_max = available - *files_max < connections_wanted ? available - *files_max : connections_wanted;
+	*connections_room = available - *files_max;
+	*connections_max = *connections_room < connections_wanted ? *connections_room : connections_wanted;
 	if (*connections_max < connections_wanted)
 		k2i_log(K2HFT_LOG_WARNING,
 			"receiver: the limit of open files allows %zu connections, fewer than CONNMAX = %zu: raise "
@@ -279,11 +255,12 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 {
 	struct k2i_listen_choice choice;
 	struct k2i_listen_taker taker;
-	size_t files_max;
+	size_t connections_max, files_max;
 	int status, error;
 
-	if (descriptors_share(settings, &receiver->service.connections_max, &files_max))
+	if (descriptors_share(settings, &connections_max, &receiver->reloader.connections_max, &files_max))
 		return K2I_EXIT_FAILED;
+	atomic_store(&receiver->service.connections_max, connections_max);
 	if (k2i_listen_choose(settings, options->listen, &choice)) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, a port of 65535 at most, not \"%s\"",
 			options->listen);
@@ -302,13 +279,19 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	error = events_open(receiver);
 	if (!error)
 		error = service_open(receiver, settings);
-	if (!error)
-		error = k2i_housekeeper_start(&receiver->housekeeper, &receiver->state);
+	if (!error) {
+		receiver->reloader.service = &receiver->service;
+		receiver->reloader.loops = receiver->loops;
+		receiver->reloader.state = &receiver->state;
+		k2i_reloader_tell(&receiver->reloader);
+		error = k2i_housekeeper_start(&receiver->housekeeper, &receiver->state, &receiver->reloader);
+	}
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", k2i_text_error(error));
 		return K2I_EXIT_FAILED;
 	}
-	receiver->status = (struct k2i_status){&receiver->service, k2i_clock_now_ns()};
+	receiver->status = (struct k2i_status){&receiver->service, &receiver->reloader.reload,
+					       &receiver->reloader.mutex, k2i_clock_now_ns()};
 	if (receiver->control && k2i_control_start(receiver->control, &receiver->status))
 		return K2I_EXIT_FAILED;
 	/* Last: a peer that can connect is served. */
@@ -317,19 +300,19 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	return k2i_listener_start(receiver->listener, receiver->base, &taker) ? K2I_EXIT_FAILED : 0;
 }
 
-int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,
-		      struct k2i_receiver **receiver)
+int k2i_receiver_open(struct k2i_settings *settings, const struct k2i_options *options, struct k2i_receiver **receiver)
 {
 	struct k2i_receiver *opened = calloc(1, sizeof(*opened));
 	int status;
 
-	if (!opened)
+	if (!opened) {
+		k2i_settings_free(settings);
 		return K2I_EXIT_FAILED;
+	}
+	k2i_reloader_start(&opened->reloader, options->config, settings);
 	signals_ignore();
 	/* Each new file has the mode that is asked for: FILE_MODE, or 0600. */
 	(void)umask(0);
-	opened->config = options->config;
-	opened->settings = settings;
 	k2i_peers_start(&opened->service.peers);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes
@@ -385,6 +368,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		event_free(receiver->watch);
 	if (receiver->base)
 		event_base_free(receiver->base);
+	k2i_reloader_end(&receiver->reloader);
 	free(receiver);
 	return error ? K2I_EXIT_FAILED : 0;
 }

@@ -11,9 +11,11 @@ struct k2i_receiver;
 #define K2I_EXIT_FAILED 1
 #define K2I_EXIT_CONFIGURATION 2
 
-/* 0, or the exit status after an error that was logged. `options` must outlive the receiver. */
-int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,
-		      struct k2i_receiver **receiver);
+/*
+ * 0, or the exit status after an error that was logged. `options` must outlive the receiver; the settings are its own, also
+ * after an error.
+ */
+int k2i_receiver_open(struct k2i_settings *settings, const struct k2i_options *options, struct k2i_receiver **receiver);
 /* Until SIGTERM or SIGINT. */
 void k2i_receiver_run(struct k2i_receiver *receiver);
 /* The exit status. NULL is allowed. */

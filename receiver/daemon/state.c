@@ -225,10 +225,27 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 	return 0;
 }
 
-void k2i_state_reload(struct k2i_state *state)
+void k2i_state_reopen(struct k2i_state *state)
 {
 	K2I_SINKS_EACH(&state->destination.sinks, sink)
 		(*sink)->ops->reload(*sink);
+}
+
+int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings)
+{
+	int error = 0;
+
+	K2I_SINKS_EACH(&state->destination.sinks, sink)
+		error = error || !(*sink)->ops->prepare ? error : (*sink)->ops->prepare(*sink, settings);
+	return error;
+}
+
+void k2i_state_change(struct k2i_state *state, bool take)
+{
+	K2I_SINKS_EACH(&state->destination.sinks, sink) {
+		if ((*sink)->ops->change)
+			(*sink)->ops->change(*sink, take);
+	}
 }
 
 void k2i_state_tick(struct k2i_state *state)

@@ -29,8 +29,11 @@ struct k2i_state_options { /* all of it must outlive the state */
  * and wants k2i_state_close, too.
  */
 int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *state);
-/* SIGHUP: the sinks reload. */
-void k2i_state_reload(struct k2i_state *state);
+/* Open files are opened anew. */
+void k2i_state_reopen(struct k2i_state *state);
+/* Has the sinks keep ready what other settings say, or go by it, or forget it: see struct k2i_sink_ops. */
+int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings);
+void k2i_state_change(struct k2i_state *state, bool take);
 /* Once a second: notices what others have removed or put in its place. */
 void k2i_state_tick(struct k2i_state *state);
 /* `in_order`: nothing is under way, and all of it gets to the disk; else an error, which was logged. */

@@ -3,31 +3,22 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "net/tls/tls.h"
 
 struct k2i_secure {
-	struct k2i_tls_settings settings;
 	pthread_mutex_t mutex; /* guards the context */
 	struct k2i_tls_context *context;
+	struct k2i_tls_context *prepared;
 };
-
-static int files_read(const struct k2i_tls_settings *settings, struct k2i_tls_context **context, const char *otherwise)
-{
-	struct k2i_tls_problem problem;
-	int error = k2i_tls_context_open(settings, context, &problem);
-
-	if (error)
-		k2i_log(K2HFT_LOG_ERROR, "receiver: TLS: %s%s", problem.text[0] ? problem.text : "no memory",
-			otherwise);
-	return error;
-}
 
 int k2i_secure_open(const struct k2i_settings *settings, struct k2i_secure **secure)
 {
 	struct k2i_tls_settings tls;
+	struct k2i_tls_problem problem;
 	struct k2i_secure *opened;
 	int error;
 
@@ -37,9 +28,9 @@ int k2i_secure_open(const struct k2i_settings *settings, struct k2i_secure **sec
 	opened = calloc(1, sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
-	opened->settings = tls;
-	error = files_read(&tls, &opened->context, "");
+	error = k2i_tls_context_open(&tls, &opened->context, &problem);
 	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "receiver: TLS: %s", problem.text[0] ? problem.text : "no memory");
 		free(opened);
 		return error;
 	}
@@ -57,18 +48,34 @@ void k2i_secure_free(struct k2i_secure *secure)
 	free(secure);
 }
 
-void k2i_secure_reload(struct k2i_secure *secure)
+int k2i_secure_prepare(struct k2i_secure *secure, const struct k2i_settings *settings, char *message,
+		       size_t message_room)
 {
-	struct k2i_tls_context *context, *former;
+	struct k2i_tls_problem problem;
+	struct k2i_tls_settings tls;
+	int error = 0;
 
-	if (!secure || files_read(&secure->settings, &context, "; what was read before is used"))
+	if (secure && k2i_settings_tls(settings, true, &tls))
+		error = k2i_tls_context_open(&tls, &secure->prepared, &problem);
+	if (error)
+		(void)snprintf(message, message_room, "%s: TLS: %s", settings->file,
+			       problem.text[0] ? problem.text : "no memory");
+	return error;
+}
+
+void k2i_secure_change(struct k2i_secure *secure, bool take)
+{
+	struct k2i_tls_context *former;
+
+	if (!secure || !secure->prepared)
 		return;
 	(void)pthread_mutex_lock(&secure->mutex);
-	former = secure->context;
-	secure->context = context;
+	former = take ? secure->context : secure->prepared;
+	if (take)
+		secure->context = secure->prepared;
+	secure->prepared = NULL;
 	(void)pthread_mutex_unlock(&secure->mutex);
 	k2i_tls_context_release(former);
-	k2i_log(K2HFT_LOG_INFO, "receiver: TLS: new connections use the files as they are now");
 }
 
 struct k2i_tls_context *k2i_secure_context(struct k2i_secure *secure)

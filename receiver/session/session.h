@@ -30,7 +30,7 @@
 /* For the streams of all sessions: each takes about a hundred bytes, and the lengths of its path and its host. */
 struct k2i_stream_room {
 	atomic_size_t count;
-	size_t count_max;
+	atomic_size_t count_max;
 };
 
 struct k2i_peers;

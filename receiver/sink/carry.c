@@ -220,29 +220,40 @@ static void record_end(struct k2i_carry *carry, struct k2i_carried *record)
 
 /* Start and end --------------------------------------------------------------------------------------------------- */
 
+int k2i_carry_make(struct k2i_carry *carry, const char *directory, bool make)
+{
+	char path[PATH_MAX];
+	int error = 0;
+
+	if (carry->directory >= 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%s/" DIRECTORY, directory);
+	if (make)
+		error = k2i_directory_make(path, K2I_DIRECTORY_PRIVATE);
+	carry->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (error >= 0 && carry->directory < 0 && make)
+		error = -errno;
+	return error < 0 ? error : 0;
+}
+
 int k2i_carry_open(const char *directory, const struct k2i_sink *sink, struct k2i_ledger *ledger, bool make,
 		   struct k2i_carry **carry)
 {
 	struct k2i_carry *opened = calloc(1, sizeof(*opened));
-	char path[PATH_MAX];
-	int error = 0;
+	int error;
 
 	if (!opened)
 		return -ENOMEM;
 	opened->sink = sink;
 	opened->ledger = ledger;
+	opened->directory = -1;
 	(void)pthread_mutex_init(&opened->mutex, NULL);
-	(void)snprintf(path, sizeof(path), "%s/" DIRECTORY, directory);
-	if (make)
-		error = k2i_directory_make(path, K2I_DIRECTORY_PRIVATE);
-	opened->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (error >= 0 && opened->directory < 0 && make)
-		error = -errno;
-	if (error < 0)
+	error = k2i_carry_make(opened, directory, make);
+	if (error)
 		k2i_carry_free(opened);
 	else
 		*carry = opened;
-	return error < 0 ? error : 0;
+	return error;
 }
 
 static void each_free(void *argument, struct k2i_table_node *node)

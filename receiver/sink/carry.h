@@ -54,6 +54,8 @@ struct k2i_carry_changes {
  */
 int k2i_carry_open(const char *directory, const struct k2i_sink *sink, struct k2i_ledger *ledger, bool make,
 		   struct k2i_carry **carry);
+/* The same later, for a FORMAT that makes beginnings where there were none. */
+int k2i_carry_make(struct k2i_carry *carry, const char *directory, bool make);
 /* Reads what an earlier receiver left; the ledger has begun. */
 void k2i_carry_load(struct k2i_carry *carry);
 void k2i_carry_free(struct k2i_carry *carry);

@@ -207,10 +207,31 @@ static int unified_put(struct k2i_render *render, uint64_t *open_writer, const s
 	return 0;
 }
 
+/* A beginning from when there was another FORMAT: as it came, before the rest. */
+static int begun_put(struct k2i_render *render, uint64_t *open_writer, const struct k2i_group_entry *entry)
+{
+	struct k2i_carried *record = NULL;
+	int error = render->carry ? k2i_carry_find(render->carry, &render->changes, entry, &record) : 0;
+
+	if (error || !record || entry->position <= record->last)
+		return error;
+	if (render->unify && *open_writer)
+		error = line_end_put(render);
+	if (!error)
+		error = k2i_carry_finish(render->carry, record, entry->stream->ring, entry->position);
+	if (!error)
+		error = render->put(render->argument, record->data, record->bytes);
+	if (render->unify && !record->binary)
+		*open_writer = record->writer;
+	return error;
+}
+
 static int plain_put(struct k2i_render *render, uint64_t *open_writer, const struct k2i_group_entry *entry)
 {
-	int error = 0;
+	int error = begun_put(render, open_writer, entry);
 
+	if (error)
+		return error;
 	if (render->unify && entry->stream->mode != K2HFT_STREAM_BINARY)
 		return unified_put(render, open_writer, entry);
 	/* Blocks have no lines: a line end in them would be a changed byte. They end the line that they come into. */
@@ -231,7 +252,11 @@ int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *en
 
 	if (render->plain)
 		return plain_put(render, open_writer, entry);
-	error = render->carry ? pieces_render(render, entry, binary, &from, &to) : 0;
+	/* A beginning from when there was no FORMAT. */
+	error = *open_writer ? line_end_put(render) : 0;
+	*open_writer = 0;
+	if (!error && render->carry)
+		error = pieces_render(render, entry, binary, &from, &to);
 	if (error || from == to || (!binary && from == 0 && entry_is_end_alone(entry)))
 		return error;
 	return binary ? records_render(render, &origin, true, payload + from, to - from)

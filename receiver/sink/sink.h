@@ -100,8 +100,14 @@ struct k2i_sink_ops {
 
 	/* Chunks that were stored before survive a power cut when it returns. A single thread, the syncer's. */
 	int (*sync)(struct k2i_sink *sink);
-	/* SIGHUP. */
+	/* SIGHUP: what is open is opened anew. */
 	void (*reload)(struct k2i_sink *sink);
+	/*
+	 * Keeps ready what other settings say, which can fail; `change` has groups go by it from the next on, or forgets it.
+	 * NULL: no setting that a reload takes concerns the sink.
+	 */
+	int (*prepare)(struct k2i_sink *sink, const struct k2i_settings *settings);
+	void (*change)(struct k2i_sink *sink, bool take);
 	/* Once a second. */
 	void (*tick)(struct k2i_sink *sink, uint64_t now_ns);
 	/* Its part of the status, at most `listed_max` entries; it waits for nothing. */

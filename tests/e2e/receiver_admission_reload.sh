@@ -43,7 +43,7 @@ named='from now on hosts that match NAME of an \[SLVNODE\] may make new connecti
 reload "$named" '[SLVNODE]' 'NAME = 192.0.2.1'
 may_not first
 
-reload 'are not read again' '[SLVNODE]' 'NAME = 127.0.0.1' '[SLVNODE]' 'NAME = web('
+reload 'not reloaded, nothing has changed: .*conf:[0-9]*: ' '[SLVNODE]' 'NAME = 127.0.0.1' '[SLVNODE]' 'NAME = web('
 logged 'conf:[0-9]*: ' || fail "no place of what is wrong"
 may_not second
 

@@ -49,7 +49,7 @@ modes 700 app .
 modes 640 app/new new/new
 modes 750 new
 
-# Renamed, removed, and opened anew upon SIGHUP, which does not read FILE_MODE again.
+# Renamed, removed, and opened anew upon SIGHUP, which reads FILE_MODE again.
 sed -i 's/^FILE_MODE = .*/FILE_MODE = 0664/' "$dir/conf"
 mv "$dir/out/app/old" "$dir/out/app/old.1"
 rm -r "$dir/out/new"
@@ -59,10 +59,10 @@ modes 600 app/old.1
 modes 640 app/old new/new
 modes 750 new
 kill -HUP "$pid"
-wait_until logged 'may make new connections'
+wait_until logged "receiver: reloaded"
 mv "$dir/out/app/new" "$dir/out/app/new.1"
 record 8 app/new
-modes 640 app/new
+modes 664 app/new
 
 # Records that can't be stored are for the receiver only, as is its ledger.
 ln -s /tmp "$dir/out/link"

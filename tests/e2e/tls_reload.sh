@@ -44,14 +44,14 @@ wait_until expires first
 # A key that is another's: nothing changes.
 cp "$dir/second.pem" "$dir/receiver.pem"
 kill -HUP "$pid"
-wait_until logged 'is not the private key of .*; what was read before is used'
+wait_until logged 'not reloaded, nothing has changed: .* is not the private key of '
 expires first || fail "it expires: $(cat "$dir/shown")"
 push --ca "$dir/old.pem" -t before </dev/null || fail "old: $(cat "$dir/pushed")"
 echo before | push --ca "$dir/old.pem" -t before || fail "the old files serve no more: $(cat "$dir/pushed")"
 
 cp -p "$dir/second.key" "$dir/receiver.key"
 kill -HUP "$pid"
-wait_until logged 'new connections use the files as they are now'
+wait_until logged 'receiver: reloaded'
 expires second || fail "it expires: $(cat "$dir/shown")"
 push_fails 'certificate is refused' --ca "$dir/old.pem" -t refused
 wait_until logged 'does not know the authority'

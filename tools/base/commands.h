@@ -9,6 +9,7 @@
 int k2i_command_bench(int argc, char **argv); /* STATUS_FOUND: something got worse */
 int k2i_command_check(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
+int k2i_command_reload(int argc, char **argv);
 int k2i_command_serve(int argc, char **argv);
 int k2i_command_stat(int argc, char **argv);   /* STATUS_FOUND: records were lost */
 int k2i_command_testio(int argc, char **argv); /* 128 and a signal's number: that ended it */

@@ -241,32 +241,44 @@ int k2i_findings_collect(const char *file, k2i_settings_report *report, void *ar
 	return checker.errors;
 }
 
+struct finding_log {
+	unsigned notes;
+	char *first; /* error */
+	size_t first_room;
+};
+
 static void finding_log(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
 {
-	unsigned *notes = argument;
+	struct finding_log *log = argument;
 	char number[16] = "";
 
 	if (line)
 		(void)snprintf(number, sizeof(number), ":%u", line);
 	if (finding == K2I_FINDING_WITHOUT_EFFECT)
-		++*notes;
+		log->notes++;
 	else
 		k2i_log(finding == K2I_FINDING_ERROR ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING, "%s%s: %s", file, number,
 			text);
+	if (finding == K2I_FINDING_ERROR && !log->first[0])
+		(void)snprintf(log->first, log->first_room, "%s%s: %s", file, number, text);
 }
 
-int k2i_findings_log(const char *file, struct k2i_settings **settings)
+int k2i_findings_log(const char *file, struct k2i_settings **settings, char *first, size_t first_room)
 {
-	unsigned notes = 0;
-	struct k2i_checker checker = {.report = finding_log, .argument = &notes};
-	int status = collect(&checker, file, settings);
+	struct finding_log log = {.first = first, .first_room = first_room};
+	struct k2i_checker checker = {.report = finding_log, .argument = &log};
+	int status;
 
-	if (status)
-		k2i_log(K2HFT_LOG_ERROR, "%s: %s", file[strspn(file, " \t\r\n\\")] == '{' ? "(JSON)" : file,
-			strerror(-status));
-	else if (notes)
+	*first = '\0';
+	status = collect(&checker, file, settings);
+	if (status) {
+		(void)snprintf(first, first_room, "%s: %s", file[strspn(file, " \t\r\n\\")] == '{' ? "(JSON)" : file,
+			       strerror(-status));
+		k2i_log(K2HFT_LOG_ERROR, "%s", first);
+	} else if (log.notes) {
 		k2i_log(K2HFT_LOG_INFO, "%s: %u keys or sections have no effect: k2hft check lists them",
-			(*settings)->file, notes);
+			(*settings)->file, log.notes);
+	}
 	if (!status && !checker.errors)
 		return 0;
 	k2i_settings_free(*settings);

@@ -11,10 +11,10 @@
 int k2i_findings_collect(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings);
 
 /*
- * For a start: logs errors and warnings, and how many keys have no effect. Directories are left to the start, which may
- * be tried again. -EINVAL there was an error, or as
- * k2i_settings_load; all logged. `*settings` is there after 0 only.
+ * For a start and a reload: logs errors and warnings, and how many keys have no effect. Directories are left to the start,
+ * which may be tried again. -EINVAL there was an error, or as k2i_settings_load; all logged, and the first error is in
+ * `first`, with file and line. `*settings` is there after 0 only.
  */
-int k2i_findings_log(const char *file, struct k2i_settings **settings);
+int k2i_findings_log(const char *file, struct k2i_settings **settings, char *first, size_t first_room);
 
 #endif

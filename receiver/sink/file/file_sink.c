@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "receiver/base/text.h"
+#include "receiver/sink/file/file_rules.h"
 #include "receiver/sink/file/internal.h"
 #include "receiver/sink/file/write.h"
 
@@ -18,8 +19,7 @@
 struct file_sink {
 	struct k2i_sink sink;
 	struct k2i_outputs *outputs;
-	const struct k2i_format *format;
-	const char *unify_file;  /* FILE_UNIFY with its strftime directives; NULL: a file for each stream */
+	struct k2i_file_rules_place rules;
 	struct k2i_carry *carry; /* NULL: the receiver has no state */
 	void *thread;            /* for the beginnings whose rest has not come */
 	struct k2i_log_limit carry_limit;
@@ -27,6 +27,7 @@ struct file_sink {
 
 struct file_thread {
 	struct k2i_output_writer writer;
+	struct k2i_file_rules *rules;
 	struct k2i_log_limit stale_limit; /* while a sender is held it is tried again and again */
 	int64_t unify_second;             /* the second that unify_path is for */
 	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
@@ -39,21 +40,33 @@ static struct file_sink *file_sink(struct k2i_sink *sink)
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
 
+/* A thread goes by the rules of now from here on. -ENOMEM: by those of before. */
+static int thread_take_rules(struct file_sink *file, struct file_thread *thread)
+{
+	struct k2i_file_rules *rules = k2i_file_rules_get(&file->rules);
+	struct k2i_output_writer writer;
+	int error = k2i_output_writer_start(&writer, rules->format, rules->unify_file != NULL, &rules->store);
+
+	if (error) {
+		k2i_file_rules_put(rules);
+		return error;
+	}
+	k2i_output_writer_free(&thread->writer);
+	k2i_file_rules_put(thread->rules);
+	thread->rules = rules;
+	thread->writer = writer;
+	thread->writer.render.argument = &thread->writer;
+	thread->writer.render.carry = file->carry;
+	thread->unify_second = -1;
+	return 0;
+}
+
 static int thread_open(struct k2i_sink *sink, void **thread)
 {
-	struct file_sink *file = file_sink(sink);
 	struct file_thread *opened = calloc(1, sizeof(*opened));
-	int error;
 
 	*thread = opened;
-	if (!opened)
-		return -ENOMEM;
-	opened->unify_second = -1;
-	error = k2i_output_writer_start(&opened->writer, file->format, file->unify_file != NULL,
-					k2i_outputs_store(file->outputs));
-	if (!k2i_format_plain(file->format))
-		opened->writer.render.carry = file->carry;
-	return error;
+	return opened ? thread_take_rules(file_sink(sink), opened) : -ENOMEM;
 }
 
 static void thread_close(struct k2i_sink *sink, void *thread)
@@ -62,6 +75,7 @@ static void thread_close(struct k2i_sink *sink, void *thread)
 
 	(void)sink;
 	k2i_output_writer_free(&opened->writer);
+	k2i_file_rules_put(opened->rules);
 	free(opened);
 }
 
@@ -71,7 +85,7 @@ static int unify_update(struct file_sink *file, struct file_thread *thread)
 
 	if (second == thread->unify_second)
 		return 0;
-	if (k2i_outputs_unify(file->outputs, file->unify_file, thread->unify_path))
+	if (k2i_outputs_unify(file->outputs, thread->rules->unify_file, thread->unify_path))
 		return -EINVAL;
 	thread->unify_second = second;
 	return 0;
@@ -84,11 +98,14 @@ static int stream_place(const struct k2i_group *group, const struct k2i_stream *
 	struct k2i_output_file *output;
 	int error = 0;
 
+	/* Without memory for others the group goes by those of before, and the next tries again. */
+	if (group->entry_count == 0 && file->rules.now != thread->rules)
+		(void)thread_take_rules(file, thread);
 	/* A single name for a whole group, so that it rolls over between groups. */
-	if (file->unify_file && group->entry_count == 0)
+	if (thread->rules->unify_file && group->entry_count == 0)
 		error = unify_update(file, thread);
 	if (!error)
-		error = k2i_output_acquire(file->outputs, file->unify_file ? thread->unify_path : stream->path,
+		error = k2i_output_acquire(file->outputs, thread->rules->unify_file ? thread->unify_path : stream->path,
 					   &output);
 	if (!error)
 		*target = (struct k2i_target *)(void *)output;
@@ -124,11 +141,12 @@ static void group_lock(struct k2i_group *group)
 static int target_prepare(struct k2i_group *group, struct k2i_group_target *target, bool deferred)
 {
 	const struct file_sink *file = file_sink(group->sink);
+	const struct file_thread *thread = group->thread;
 	struct k2i_output_file *output = k2i_output_of(target->target);
 	int result = 0, error = k2i_output_prepare(file->outputs, output);
 
 	/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
-	if (error && !file->unify_file && k2i_output_error_own(error)) {
+	if (error && !thread->rules->unify_file && k2i_output_error_own(error)) {
 		target->error = error;
 	} else if (error) {
 		group->failed = output->path;
@@ -222,7 +240,7 @@ static int target_store(struct k2i_group *group, struct k2i_group_target *target
 		return 0;
 	k2i_carry_undo(file->carry, &thread->writer.render.changes, changes);
 	target->stall_error = error;
-	if (target_undo(group, target) == 0 && error == -EFBIG && !file->unify_file) {
+	if (target_undo(group, target) == 0 && error == -EFBIG && !thread->rules->unify_file) {
 		target->error = error;
 		return 0;
 	}
@@ -306,13 +324,13 @@ static bool files_recover_end(struct k2i_sink *sink)
 }
 
 /* So that `tail -f` has something to open, and that what is in the way is said at once. */
-static void unify_make(struct file_sink *file)
+static void unify_make(struct file_sink *file, const struct k2i_file_rules *rules)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	struct k2i_output_file *output;
 	int error;
 
-	if (k2i_outputs_unify(file->outputs, file->unify_file, path) ||
+	if (k2i_outputs_unify(file->outputs, rules->unify_file, path) ||
 	    k2i_output_acquire(file->outputs, path, &output))
 		return;
 	k2i_output_lock(output);
@@ -332,8 +350,8 @@ static void file_start(struct k2i_sink *sink)
 	k2i_outputs_recovered(file->outputs);
 	if (file->carry)
 		k2i_carry_load(file->carry);
-	if (file->unify_file)
-		unify_make(file);
+	if (file->rules.now->unify_file)
+		unify_make(file, file->rules.now);
 }
 
 /* Other threads --------------------------------------------------------------------------------------------------- */
@@ -350,6 +368,28 @@ static void file_reload(struct k2i_sink *sink)
 {
 	k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
 	k2i_outputs_reopen(file_sink(sink)->outputs);
+}
+
+static int file_prepare(struct k2i_sink *sink, const struct k2i_settings *settings)
+{
+	struct file_sink *file = file_sink(sink);
+	int error = k2i_file_rules_prepare(&file->rules, settings);
+
+	if (error || !file->carry)
+		return error;
+	return k2i_carry_make(file->carry, file->outputs->state_directory,
+			      !k2i_format_plain(file->rules.prepared->format));
+}
+
+static void file_change(struct k2i_sink *sink, bool take)
+{
+	struct file_sink *file = file_sink(sink);
+
+	if (take)
+		k2i_outputs_change(file->outputs, file->rules.prepared->file_mode, &file->rules.prepared->store);
+	k2i_file_rules_change(&file->rules, take);
+	if (take && file->rules.now->unify_file)
+		unify_make(file, file->rules.now);
 }
 
 /* In the ledger it is a commit of the receiver's own ring, whose position counts such records. */
@@ -403,7 +443,8 @@ static int carried_give_up(struct file_sink *file, struct k2i_output_file *outpu
 /* The beginnings whose rest does not come, one after the other. */
 static void carried_expire(struct file_sink *file, uint64_t now_ns)
 {
-	const uint64_t wait_ns = k2i_format_plain(file->format) ? 0 : CARRIED_NS;
+	/* After a reload the rest comes on the same connection, and finds its beginning. */
+	const uint64_t wait_ns = k2i_file_rules_plain_at_start(file->rules.now) ? 0 : CARRIED_NS;
 	const uint64_t since_ns = now_ns > wait_ns ? now_ns - wait_ns : 0;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], unified[sizeof(path)];
 	struct k2i_carried *record;
@@ -415,10 +456,14 @@ static void carried_expire(struct file_sink *file, uint64_t now_ns)
 		k2i_carry_unlock(file->carry);
 		if (!file->thread)
 			error = thread_open(&file->sink, &file->thread);
-		if (!error && file->unify_file && k2i_outputs_unify(file->outputs, file->unify_file, unified))
+		else if (((struct file_thread *)file->thread)->rules != file->rules.now)
+			error = thread_take_rules(file, file->thread);
+		if (!error && file->rules.now->unify_file &&
+		    k2i_outputs_unify(file->outputs, file->rules.now->unify_file, unified))
 			error = -EINVAL;
 		if (!error)
-			error = k2i_output_acquire(file->outputs, file->unify_file ? unified : path, &output);
+			error = k2i_output_acquire(file->outputs, file->rules.now->unify_file ? unified : path,
+						   &output);
 		if (error)
 			break;
 		k2i_output_lock(output);
@@ -485,6 +530,7 @@ static int file_close(struct k2i_sink *sink, bool sync)
 	if (file->thread)
 		thread_close(sink, file->thread);
 	k2i_carry_free(file->carry);
+	k2i_file_rules_place_free(&file->rules);
 	free(file);
 	return error;
 }
@@ -506,6 +552,8 @@ static const struct k2i_sink_ops file_ops = {
 	.start = file_start,
 	.sync = file_sync,
 	.reload = file_reload,
+	.prepare = file_prepare,
+	.change = file_change,
 	.tick = file_tick,
 	.show = file_show,
 	.close = file_close,
@@ -517,21 +565,21 @@ int k2i_file_sink_create(struct k2i_outputs *outputs, const struct k2i_format *f
 			 struct k2i_sink **sink)
 {
 	struct file_sink *made = calloc(1, sizeof(*made));
-	int error = 0;
+	struct k2i_file_rules *rules = NULL;
+	int error = made ? k2i_file_rules_make(format, unify_file, &rules) : -ENOMEM;
 
-	if (!made)
-		return -ENOMEM;
-	if (outputs->state_directory)
+	if (!error && outputs->state_directory)
 		error = k2i_carry_open(outputs->state_directory, &made->sink, outputs->ledger,
 				       !k2i_format_plain(format), &made->carry);
 	if (error) {
+		k2i_file_rules_put(rules);
 		free(made);
 		return error;
 	}
 	made->sink.ops = &file_ops;
 	made->outputs = outputs;
-	made->format = format;
-	made->unify_file = unify_file;
+	rules->store = k2i_outputs_store(outputs);
+	k2i_file_rules_place_start(&made->rules, rules);
 	*sink = &made->sink;
 	return 0;
 }

@@ -57,8 +57,6 @@ struct k2i_outputs {
 	char *refused_prefix;
 	const char *state_directory;
 	size_t open_max;
-	mode_t file_mode;
-	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, stale_limit; /* files can be many, above all at the start */
@@ -79,6 +77,8 @@ struct k2i_outputs {
 	unsigned other_mount_count;
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
+	mode_t file_mode;
+	struct k2i_store_options store;
 	struct k2i_table table;
 	struct k2i_list idle; /* files without references, the one that was released first in front */
 	uint64_t next_number;

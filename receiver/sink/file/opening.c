@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "receiver/base/text.h"
 #include "receiver/sink/file/confine.h"
+#include "receiver/sink/file/file_rules.h"
 #include "receiver/sink/file/internal.h"
 
 /* Outputs as the settings say them. */
@@ -79,9 +80,7 @@ int k2i_outputs_open(const struct k2i_sink_options *options, struct k2i_outputs 
 		.killed = options->killed,
 		.open_max = options->targets_max,
 		.file_mode = settings->file_mode,
-		.store = {.write_bytes = (size_t)settings->write_bytes,
-			  .mode = settings->open_mode,
-			  .cache = settings->cache},
+		.store = k2i_file_rules_store(settings),
 		.ledger = options->ledger,
 		.counters = options->counters,
 	};

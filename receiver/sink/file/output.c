@@ -33,6 +33,32 @@ static bool is_device(const struct k2i_output_file *output)
 
 /* Opening and closing -------------------------------------------------------------------------------------------- */
 
+static struct k2i_store_options store_get(struct k2i_outputs *outputs, mode_t *file_mode)
+{
+	struct k2i_store_options store;
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	store = outputs->store;
+	*file_mode = outputs->file_mode;
+	(void)pthread_mutex_unlock(&outputs->mutex);
+	return store;
+}
+
+struct k2i_store_options k2i_outputs_store(struct k2i_outputs *outputs)
+{
+	mode_t file_mode;
+
+	return store_get(outputs, &file_mode);
+}
+
+void k2i_outputs_change(struct k2i_outputs *outputs, mode_t file_mode, const struct k2i_store_options *store)
+{
+	(void)pthread_mutex_lock(&outputs->mutex);
+	outputs->store = *store;
+	outputs->file_mode = file_mode;
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
 struct closing { /* a descriptor that no output has any more */
 	int descriptor;
 	uint64_t length;
@@ -61,7 +87,9 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 /* Waits for the disk. */
 static void descriptor_close(struct k2i_outputs *outputs, struct closing *closing)
 {
-	k2i_store_behind_end(&closing->behind, &outputs->store, closing->descriptor, closing->length);
+	const struct k2i_store_options store = k2i_outputs_store(outputs);
+
+	k2i_store_behind_end(&closing->behind, &store, closing->descriptor, closing->length);
 	(void)close(closing->descriptor);
 	atomic_fetch_sub(&outputs->counters->files_open, 1);
 }
@@ -178,8 +206,10 @@ static int device_open(struct k2i_outputs *outputs, struct k2i_output_file *outp
 static int file_open(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	struct k2i_output_file *output = &file->output;
+	struct k2i_store_options store;
 	struct stat status;
 	uint64_t birth;
+	mode_t file_mode;
 	int descriptor;
 	bool same;
 
@@ -187,8 +217,9 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_internal *fi
 		return -EACCES;
 	room_make(outputs);
 	file->generation = atomic_load(&outputs->generation);
-	descriptor = k2i_confine_open(outputs->base, output->path,
-				      O_APPEND | O_CREAT | k2i_store_flags(&outputs->store), outputs->file_mode);
+	store = store_get(outputs, &file_mode);
+	descriptor =
+		k2i_confine_open(outputs->base, output->path, O_APPEND | O_CREAT | k2i_store_flags(&store), file_mode);
 	if (descriptor < 0)
 		return descriptor;
 	if (fstat(descriptor, &status) < 0) {
@@ -420,11 +451,6 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	else
 		*outputs = made;
 	return error;
-}
-
-const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs)
-{
-	return &outputs->store;
 }
 
 struct settling {

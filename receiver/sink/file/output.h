@@ -93,8 +93,9 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
  */
 int k2i_outputs_sync(struct k2i_outputs *outputs);
 
-/* How its files are written. */
-const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs);
+/* How its files are opened and written, and how it is to be from the next open on. Any thread. */
+struct k2i_store_options k2i_outputs_store(struct k2i_outputs *outputs);
+void k2i_outputs_change(struct k2i_outputs *outputs, mode_t file_mode, const struct k2i_store_options *store);
 
 /* Makes the base directory (its parents too), for files of that mode. Errors as mkdir(2). */
 int k2i_outputs_base_make(const char *base_directory, mode_t file_mode);

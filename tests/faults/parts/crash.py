@@ -75,6 +75,10 @@ class Plan:
         return struct.unpack_from("=I", self.memory)[0]
 
 
+# The signal with which a receiver comes to a point.
+ASKED = {"end": signal.SIGTERM, "reload": signal.SIGHUP}
+
+
 class Crash(Fault):
     """Of a class of its own for each point and role, made by `of`."""
     point = role = None
@@ -151,9 +155,9 @@ class Crash(Fault):
             if receiver.child.returncode not in (-signal.SIGKILL, 0 if self.point.need == "end" else None):
                 raise Trouble(f"the receiver ended with status {receiver.child.returncode}; {receiver.last_lines()}")
             self.at.receiver_spawn()
-        elif self.point.need == "end" and self.asked is not receiver and "listening on" in receiver.said():
+        elif self.point.need in ASKED and self.asked is not receiver and "listening on" in receiver.said():
             self.asked = receiver
-            receiver.signal(signal.SIGTERM)
+            receiver.signal(ASKED[self.point.need])
         elif not self.lap.busy() and not self.lap.push.processes()[0].alive():
             # Without records nothing more comes by.
             self.lap.push.finish(20)
@@ -195,7 +199,7 @@ class Crash(Fault):
         """Whoever died last is started again, and stays."""
         if self.role == "receiver":
             wait_until(lambda: not self.at.receiver.alive() or self.point.need == "end", 20, "the last death")
-            if self.asked is self.at.receiver:
+            if self.asked is self.at.receiver and self.point.need == "end":
                 self.at.receiver.wait(30)
             self.at.receiver_start()
         elif self.role == "mount":

@@ -69,10 +69,11 @@ void __wrap_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, ui
 /* Made, written and given back. */
 static void output_use(struct k2i_outputs *table, const char *path)
 {
+	const struct k2i_store_options store = k2i_outputs_store(table);
 	static struct k2i_store_writer writer;
 	struct k2i_output_file *output;
 
-	assert_int_equal(k2i_store_writer_start(&writer, k2i_outputs_store(table)), 0);
+	assert_int_equal(k2i_store_writer_start(&writer, &store), 0);
 	assert_int_equal(k2i_output_acquire(table, path, &output), 0);
 	k2i_output_lock(output);
 	assert_int_equal(k2i_output_prepare(table, output), 0);
