@@ -19,7 +19,7 @@ int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 		return -1;
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->data.pause == K2I_CLIENT_PAUSE_NONE)
 		return 0;
-	if (k2i_transport_more(&client->transport))
+	if (k2i_transport_more(&client->dial.transport))
 		return 0;
 	uint64_t deadline_ns = k2i_client_deadline(client), claims_due_ns = k2i_client_claims_due(client);
 	if (deadline_ns > claims_due_ns)
@@ -35,7 +35,7 @@ static void event_handle(struct k2hft_client *client, const struct epoll_event *
 {
 	if (event->data.fd == client->wake.interrupt)
 		k2i_client_interrupted(client);
-	else if (event->data.fd == client->transport.descriptor)
+	else if (event->data.fd == client->dial.transport.descriptor)
 		k2i_client_socket_event(client, event->events, now_ns);
 	else
 		k2hft_ring_awake(client->ring);
@@ -76,7 +76,7 @@ static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (client->state != K2HFT_CLIENT_GREETING && client->state != K2HFT_CLIENT_CONNECTED)
 		return 0;
-	int error = k2i_client_watch(client, client->output.full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	int error = k2i_dial_watch(&client->dial, client->output.full ? EPOLLIN | EPOLLOUT : EPOLLIN);
 	if (error < 0)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 	return client->state == K2HFT_CLIENT_CONNECTED ? ring_sleep(client, now_ns) : 0;
@@ -102,7 +102,7 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 	for (int index = 0; index < event_count; index++)
 		event_handle(client, &events[index], now_ns);
 	/* Bytes that are left in TLS make no event. */
-	if (k2i_transport_more(&client->transport))
+	if (k2i_transport_more(&client->dial.transport))
 		k2i_client_receive(client, now_ns);
 	k2i_client_session_step(client, now_ns);
 	if (client->state == K2HFT_CLIENT_GREETING || client->state == K2HFT_CLIENT_CONNECTED)

@@ -41,12 +41,7 @@ static uint64_t random_next(struct k2hft_client *client)
 
 void k2i_client_socket_close(struct k2hft_client *client)
 {
-	/* Closing does not take it out of the set while a child of fork(2) has it, too, and then nobody could any more. */
-	if (client->connection.events)
-		(void)epoll_ctl(client->wake.epoll, EPOLL_CTL_DEL, client->transport.descriptor, NULL);
-	k2i_transport_close(&client->transport);
-	client->connection.securing = false;
-	client->connection.events = 0;
+	k2i_dial_close(&client->dial);
 	client->input.count = 0;
 	k2i_client_sent_begin(client, 0);
 	k2i_batch_reset(&client->data.batch, 0);
@@ -55,19 +50,6 @@ void k2i_client_socket_close(struct k2hft_client *client)
 	client->data.claim_recover_ns = 0;
 	client->data.pause = K2I_CLIENT_PAUSE_NONE;
 	k2i_client_output_reset(client);
-}
-
-static void addresses_free(struct k2hft_client *client)
-{
-	if (client->connection.addresses)
-		freeaddrinfo(client->connection.addresses);
-	client->connection.addresses = client->connection.address_next = NULL;
-}
-
-void k2i_client_resolve_drop(struct k2hft_client *client)
-{
-	k2i_resolve_drop(client->connection.resolve);
-	client->connection.resolve = NULL;
 }
 
 /* The same line every few seconds says nothing new, less and less the longer it goes on; another one does. */
@@ -83,7 +65,7 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 	client->failure.log_ns = now_ns + client->failure.pause_ns;
 	memcpy(client->failure.logged, client->stats.last_error, sizeof(client->failure.logged));
 	client->failure.logged_last = true;
-	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->peer, client->stats.last_error);
+	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->dial.target->peer, client->stats.last_error);
 }
 
 static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)
@@ -98,7 +80,7 @@ static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retr
  */
 void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns)
 {
-	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->connection.address_next;
+	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->dial.address_next;
 
 	if (client->state == K2HFT_CLIENT_CONNECTED) {
 		if (now_ns - client->failure.connected_ns >= GOOD_CONNECTION_NS)
@@ -109,10 +91,10 @@ void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retr
 	client->failure.count++;
 	k2i_client_socket_close(client);
 	if (!more)
-		addresses_free(client);
+		k2i_dial_addresses_free(&client->dial);
 	client->state = K2HFT_CLIENT_WAITING;
 	client->failure.retry_at_ns = now_ns + (more ? 0 : retry_pause_ns(client, retry));
-	client->connection.answered_wrong = more;
+	client->failure.answered_wrong = more;
 	/* Without a ring there is no other try, which was said. */
 	if (!more && !client->broken)
 		failure_log(client, now_ns);
@@ -140,7 +122,7 @@ static void error_send(struct k2hft_client *client, uint16_t code, const char *t
 	(void)snprintf(error.text, sizeof(error.text), "%s", text);
 	int count = k2hft_error_encode(&error, bytes, sizeof(bytes));
 	if (count > 0)
-		(void)k2i_transport_write(&client->transport, &(struct iovec){bytes, (size_t)count}, 1);
+		(void)k2i_transport_write(&client->dial.transport, &(struct iovec){bytes, (size_t)count}, 1);
 }
 
 void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_client_retry retry, uint64_t now_ns,
@@ -165,9 +147,12 @@ void k2i_client_bye(struct k2hft_client *client)
 
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->output.frame_sent == 0 &&
 	    client->output.control_sent == 0 && count > 0)
-		(void)k2i_transport_write(&client->transport, &(struct iovec){bytes, (size_t)count}, 1);
+		(void)k2i_transport_write(&client->dial.transport, &(struct iovec){bytes, (size_t)count}, 1);
 	k2i_client_socket_close(client);
-	addresses_free(client);
-	k2i_client_resolve_drop(client);
+	k2i_dial_addresses_free(&client->dial);
+	for (uint32_t at = 0; at < client->targets.count; at++) {
+		k2i_resolve_drop(client->targets.list[at].resolve);
+		client->targets.list[at].resolve = NULL;
+	}
 	client->state = K2HFT_CLIENT_WAITING;
 }

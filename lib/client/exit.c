@@ -51,7 +51,7 @@ static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 	k2i_client_waits_end(client);
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
-	k2i_client_tls_end(client);
+	k2i_client_tls_end(client->targets.tls);
 	k2i_client_fail(client);
 }
 

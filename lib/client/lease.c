@@ -31,7 +31,7 @@
 /* TLS and compression are better done on a thread of their own, beside the producer's work. */
 static bool lease_suits(const struct k2hft_client *client, uint64_t now_ns)
 {
-	return !client->tls.secure && client->state == K2HFT_CLIENT_CONNECTED &&
+	return !client->dial.target->tls && client->state == K2HFT_CLIENT_CONNECTED &&
 	       !k2i_link_compress(&client->link, client->options.compress, now_ns);
 }
 

@@ -24,17 +24,8 @@ static void host_name_find(char *name, size_t room)
 	k2i_text_controls_mask(name);
 }
 
-static int names_copy(struct k2hft_client *client)
+static void name_copy(struct k2hft_client *client)
 {
-	size_t peer_room = strlen(client->options.host) + strlen(client->options.port) + sizeof("[]:");
-
-	client->host = strdup(client->options.host);
-	client->port = strdup(client->options.port);
-	client->peer = malloc(peer_room);
-	if (!client->host || !client->port || !client->peer)
-		return -ENOMEM;
-	(void)snprintf(client->peer, peer_room, strchr(client->host, ':') ? "[%s]:%s" : "%s:%s", client->host,
-		       client->port);
 	if (client->options.host_name)
 		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
 	else
@@ -42,7 +33,17 @@ static int names_copy(struct k2hft_client *client)
 	/* The caller's memory. */
 	client->options.host = client->options.port = client->options.host_name = NULL;
 	client->options.tls = NULL;
-	return 0;
+	client->options.others = NULL;
+}
+
+static int targets_open(struct k2hft_client *client)
+{
+	client->targets.count = client->options.others_count + 1;
+	client->targets.list = calloc(client->targets.count, sizeof(*client->targets.list));
+	if (!client->targets.list)
+		return -ENOMEM;
+	client->dial.target = client->targets.list;
+	return k2i_targets_open(&client->options, client->targets.list, &client->targets.tls);
 }
 
 static void ring_look(struct k2hft_client *client)
@@ -92,11 +93,9 @@ static void client_free(struct k2hft_client *client)
 	(void)pthread_cond_destroy(&client->published.changed);
 	(void)pthread_mutex_destroy(&client->lease.running);
 	(void)pthread_mutex_destroy(&client->published.lock);
-	k2i_client_tls_free(client);
+	k2i_targets_free(client->targets.list, client->targets.count);
+	k2i_client_tls_free(client->targets.tls);
 	free(client->data.compressed);
-	free(client->host);
-	free(client->port);
-	free(client->peer);
 	free(client);
 }
 
@@ -117,22 +116,23 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 		return -ENOMEM;
 	opened->ring = ring;
 	opened->options = known;
-	opened->wake.epoll = opened->wake.interrupt = opened->transport.descriptor = -1;
+	opened->wake.epoll = opened->wake.interrupt = opened->dial.transport.descriptor = -1;
 	(void)pthread_mutex_init(&opened->lease.running, NULL);
 	(void)pthread_mutex_init(&opened->published.lock, NULL);
 	k2i_condition_init(&opened->published.changed);
-	error = names_copy(opened);
-	if (error == 0)
-		error = k2i_client_tls_open(opened, known.tls);
+	error = targets_open(opened);
+	name_copy(opened);
 	if (error == 0)
 		error = descriptors_open(opened);
 	if (error == 0 && !k2i_ring_client_enter(ring))
 		error = -EBUSY;
+	opened->dial.epoll = opened->wake.epoll;
+	opened->dial.interrupt = opened->wake.interrupt;
 	if (error < 0) {
 		client_free(opened);
 		return error;
 	}
-	if (opened->tls.context)
+	if (opened->targets.tls)
 		k2i_client_exit_add(opened);
 	ring_look(opened);
 	k2i_client_certificate_look(opened, 0);

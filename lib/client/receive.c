@@ -28,8 +28,8 @@ static void status_log(struct k2hft_client *client, uint8_t status, uint64_t now
 	if (status == client->input.status_logged || !k2i_log_limit_due(&client->input.status_limit, now_ns))
 		return;
 	client->input.status_logged = status;
-	k2i_log(status == K2HFT_STATUS_OK ? K2HFT_LOG_INFO : K2HFT_LOG_WARNING, "client: %s %s", client->peer,
-		status_texts[status]);
+	k2i_log(status == K2HFT_STATUS_OK ? K2HFT_LOG_INFO : K2HFT_LOG_WARNING, "client: %s %s",
+		client->dial.target->peer, status_texts[status]);
 }
 
 /* Once for all the ACKs that came together. */
@@ -188,7 +188,7 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 {
 	size_t at = 0;
 
-	while (client->transport.descriptor >= 0) {
+	while (client->dial.transport.descriptor >= 0) {
 		struct k2hft_frame frame;
 		const uint8_t *bytes = client->input.bytes + at;
 		size_t whole = frame_check(client, bytes, client->input.count - at, &frame, now_ns);
@@ -198,7 +198,7 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 		at += whole;
 		message_take(client, frame.type, bytes + K2HFT_FRAME_HEADER_BYTES, frame.body_bytes, now_ns);
 	}
-	if (client->transport.descriptor < 0)
+	if (client->dial.transport.descriptor < 0)
 		return; /* nothing that came from it counts any more */
 	memmove(client->input.bytes, client->input.bytes + at, client->input.count - at);
 	client->input.count -= at;
@@ -206,7 +206,7 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 
 static void input_receive(struct k2hft_client *client, uint64_t now_ns)
 {
-	ssize_t count = k2i_transport_read(&client->transport, client->input.bytes + client->input.count,
+	ssize_t count = k2i_transport_read(&client->dial.transport, client->input.bytes + client->input.count,
 					   sizeof(client->input.bytes) - client->input.count);
 
 	if (count == -EAGAIN)
@@ -214,7 +214,7 @@ static void input_receive(struct k2hft_client *client, uint64_t now_ns)
 	if (count <= 0) {
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
 				      count == 0 ? "the receiver closed the connection"
-						 : k2i_transport_reason(&client->transport, (int)count));
+						 : k2i_transport_reason(&client->dial.transport, (int)count));
 		return;
 	}
 	client->life.received_ns = now_ns;
@@ -231,5 +231,5 @@ void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
 
 	do
 		input_receive(client, now_ns);
-	while (k2i_transport_more(&client->transport) && ++reads < READS_MAX);
+	while (k2i_transport_more(&client->dial.transport) && ++reads < READS_MAX);
 }

@@ -47,7 +47,7 @@ static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome 
 		"client: %s (%s) does not know ring %s, of which positions up to %" PRIu64
 		" were acknowledged; it begins at %" PRIu64
 		": what came after the acknowledgement can be there twice, or be missing there",
-		client->peer, k2i_uuid_text(welcome->receiver_uuid, receiver),
+		client->dial.target->peer, k2i_uuid_text(welcome->receiver_uuid, receiver),
 		k2i_uuid_text(client->resume.name.uuid, ring), client->positions.acked, welcome->position);
 }
 
@@ -135,7 +135,7 @@ static void damage_found(struct k2hft_client *client, const struct place *place)
 	k2i_log(K2HFT_LOG_ERROR,
 		"client: the ring is damaged: %s goes on at position %" PRIu64
 		", the next chunk that can be read is at %" PRIu64,
-		client->peer, place->position, place->above);
+		client->dial.target->peer, place->position, place->above);
 }
 
 /*
@@ -192,7 +192,7 @@ static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now
 		&client->resume.copy_limit, now_ns, K2HFT_LOG_ERROR,
 		"client: %s has other chunks of ring %s: its file is an older copy, or another process sends a copy. "
 		"It is ring %s from now on; %s",
-		client->peer, before, k2i_uuid_text(client->resume.name.uuid, after), sent);
+		client->dial.target->peer, before, k2i_uuid_text(client->resume.name.uuid, after), sent);
 	return 0;
 }
 
@@ -249,11 +249,11 @@ static void connection_begin(struct k2hft_client *client, const struct k2hft_wel
 	if (!k2i_log_limit_due(&client->resume.connected_limit, now_ns) && !client->failure.logged_last)
 		return;
 	client->failure.logged_last = false;
-	k2i_log(K2HFT_LOG_INFO, "client: connected to %s (%s), from position %" PRIu64 " on", client->peer,
+	k2i_log(K2HFT_LOG_INFO, "client: connected to %s (%s), from position %" PRIu64 " on", client->dial.target->peer,
 		welcome->software, client->data.batch.read);
 	if (welcome->level < client->options.level)
-		k2i_log(K2HFT_LOG_WARNING, "client: %s acknowledges at level %u, not %u as wanted", client->peer,
-			(unsigned)welcome->level, (unsigned)client->options.level);
+		k2i_log(K2HFT_LOG_WARNING, "client: %s acknowledges at level %u, not %u as wanted",
+			client->dial.target->peer, (unsigned)welcome->level, (unsigned)client->options.level);
 }
 
 /* The end of what a receiver can have of this ring, if it has the same chunks. */
@@ -294,6 +294,6 @@ void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome 
 		return;
 	}
 	k2i_client_name_next(client);
-	if (client->transport.descriptor >= 0)
+	if (client->dial.transport.descriptor >= 0)
 		connection_begin(client, welcome, now_ns);
 }

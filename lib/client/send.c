@@ -92,7 +92,7 @@ static int output_write(struct k2hft_client *client, uint64_t now_ns)
 		wanted += pieces[index].iov_len;
 	if (output->frame)
 		K2I_CRASH(frame_send_before);
-	ssize_t written = k2i_transport_write(&client->transport, pieces, (int)count);
+	ssize_t written = k2i_transport_write(&client->dial.transport, pieces, (int)count);
 	if (output->frame)
 		K2I_CRASH(frame_sent);
 	if (written == -EAGAIN)
@@ -103,14 +103,14 @@ static int output_write(struct k2hft_client *client, uint64_t now_ns)
 	left -= frame_first ? frame_taken(client, left) : k2i_client_control_taken(output, left);
 	left -= frame_first ? k2i_client_control_taken(output, left) : frame_taken(client, left);
 	socket_progress(client, (size_t)written, now_ns);
-	return left == 0 && (size_t)written == wanted && !k2i_transport_waiting(&client->transport);
+	return left == 0 && (size_t)written == wanted && !k2i_transport_waiting(&client->dial.transport);
 }
 
 /* Writes what is there: 1 everything is out, 0 the socket is full, -errno. */
 static int output_flush(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_output *output = &client->output;
-	int done = k2i_transport_flush(&client->transport);
+	int done = k2i_transport_flush(&client->dial.transport);
 
 	if (done > 0 && output_empty(output)) {
 		output->full = false;
@@ -127,7 +127,7 @@ static int output_flush(struct k2hft_client *client, uint64_t now_ns)
 static void link_measure(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (client->options.compress == K2HFT_COMPRESS_AUTO && k2i_link_measured(&client->link, now_ns))
-		k2i_link_judge(&client->link, k2i_transport_peer_limited_ns(&client->transport), now_ns);
+		k2i_link_judge(&client->link, k2i_transport_peer_limited_ns(&client->dial.transport), now_ns);
 }
 
 /*
@@ -137,7 +137,7 @@ static void link_measure(struct k2hft_client *client, uint64_t now_ns)
 static void link_pause(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (client->options.compress == K2HFT_COMPRESS_AUTO &&
-	    k2i_transport_unsent_bytes(&client->transport) >= UNSENT_BYTES_BUSY)
+	    k2i_transport_unsent_bytes(&client->dial.transport) >= UNSENT_BYTES_BUSY)
 		k2i_link_full(&client->link, now_ns);
 	else
 		k2i_link_idle(&client->link);
@@ -154,7 +154,7 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 		client->data.pause = K2I_CLIENT_PAUSE_SOCKET;
 		if (done < 0)
 			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
-					      k2i_transport_reason(&client->transport, done));
+					      k2i_transport_reason(&client->dial.transport, done));
 		if (done <= 0 || client->state != K2HFT_CLIENT_CONNECTED)
 			return 0;
 		client->data.pause = K2I_CLIENT_PAUSE_NONE;

@@ -7,152 +7,48 @@
 #include "base/clock.h"
 #include "client/state.h"
 
-/* Longer than one dead name server of two takes. */
-#define RESOLVE_NS UINT64_C(30000000000)
-
-int k2i_client_watch(struct k2hft_client *client, uint32_t events)
-{
-	struct epoll_event event = {.events = events, .data.fd = client->transport.descriptor};
-	int operation = client->connection.events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-
-	if (client->connection.events == events)
-		return 0;
-	if (epoll_ctl(client->wake.epoll, operation, client->transport.descriptor, &event) < 0)
-		return -errno;
-	client->connection.events = events;
-	return 0;
-}
-
 static void greeting_begin(struct k2hft_client *client, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_GREETING;
-	client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
+	client->dial.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
 	client->link = (struct k2i_link){0};
 	k2i_client_streams_reset(&client->streams);
 	int error = k2i_client_hello_send(client);
 	if (error == 0)
-		error = k2i_client_watch(client, EPOLLIN);
+		error = k2i_dial_watch(&client->dial, EPOLLIN);
 	if (error < 0)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "no greeting: %s", strerror(-error));
 }
 
-/* The next address of the list that can be tried at all; `error` is why the one before failed. */
-static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
+/* With what `done`, of the dial, leads to. */
+static void dial_go_on(struct k2hft_client *client, int done, uint64_t now_ns)
 {
-	k2i_client_socket_close(client);
-	while (client->connection.address_next) {
-		const struct addrinfo *address = client->connection.address_next;
-
-		client->connection.address_next = address->ai_next;
-		error = k2i_transport_connect(&client->transport, address);
-		if (error < 0 && error != -EINPROGRESS)
-			continue;
-		error = k2i_client_watch(client, EPOLLIN | EPOLLOUT);
-		if (error == 0) {
-			client->state = K2HFT_CLIENT_CONNECTING;
-			client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
-			return;
-		}
-		k2i_client_socket_close(client);
-	}
-	/* An error of another address tells more than that nobody is at this one. */
-	if (client->connection.answered_wrong)
+	if (done == K2I_DIAL_READY) {
+		greeting_begin(client, now_ns);
+		/* Bytes that came with the end of a handshake make no event. */
+		if (client->state == K2HFT_CLIENT_GREETING && client->dial.transport.tls)
+			k2i_client_receive(client, now_ns);
+	} else if (done == K2I_DIAL_NOBODY && client->failure.answered_wrong) {
+		/* An error of another address tells more than that nobody is at this one. */
 		k2i_client_retry_schedule(client, K2I_CLIENT_RETRY_SOON, now_ns);
-	else
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
-}
-
-static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
-{
-	const char *reason;
-	int error = k2i_resolve_take(client->connection.resolve, &client->connection.addresses, &reason);
-
-	/* It can't be ended, so it is the next try's, too: each has a thread and a descriptor, and may never come back. */
-	if (error == -EINPROGRESS) {
-		if (now_ns >= client->connection.deadline_ns)
-			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns,
-					      "its name is not resolved in time");
-		return;
+	} else if (done < 0) {
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", client->dial.reason);
 	}
-	k2i_client_resolve_drop(client);
-	if (error < 0) {
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", reason);
-		return;
-	}
-	client->connection.address_next = client->connection.addresses;
-	address_try(client, -EADDRNOTAVAIL, now_ns);
 }
 
 static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
 {
-	int error = 0;
-
-	if (!client->connection.resolve)
-		error = k2i_resolve_start(client->host, client->port, client->wake.interrupt,
-					  &client->connection.resolve);
-	if (error < 0) {
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
-		return;
-	}
 	client->state = K2HFT_CLIENT_CONNECTING;
-	client->connection.deadline_ns = now_ns + RESOLVE_NS;
-	resolve_check(client, now_ns);
-}
-
-static void secure_step(struct k2hft_client *client, uint64_t now_ns)
-{
-	int error = k2i_transport_handshake(&client->transport);
-
-	if (error == -EAGAIN)
-		error = k2i_client_watch(client,
-					 k2i_transport_waiting(&client->transport) ? EPOLLIN | EPOLLOUT : EPOLLIN);
-	else if (error == 0)
-		client->connection.securing = false;
-	if (error < 0)
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
-				      k2i_transport_reason(&client->transport, error));
-	if (error < 0 || client->connection.securing)
-		return;
-	greeting_begin(client, now_ns);
-	if (client->state == K2HFT_CLIENT_GREETING)
-		k2i_client_receive(client, now_ns);
-}
-
-static void secure_begin(struct k2hft_client *client, uint64_t now_ns)
-{
-	int error = k2i_client_tls_begin(client, now_ns);
-
-	if (error < 0) {
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
-		return;
-	}
-	client->connection.securing = true;
-	client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
-	secure_step(client, now_ns);
-}
-
-static void connect_end(struct k2hft_client *client, uint64_t now_ns)
-{
-	int error = k2i_transport_connect_end(&client->transport);
-
-	if (error < 0)
-		address_try(client, error, now_ns);
-	else if (client->tls.secure)
-		secure_begin(client, now_ns);
-	else
-		greeting_begin(client, now_ns);
+	client->targets.look_ns = 0;
+	dial_go_on(client, k2i_dial_begin(&client->dial, now_ns), now_ns);
 }
 
 void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns)
 {
-	if (client->connection.securing) {
-		secure_step(client, now_ns);
-	} else if (client->state == K2HFT_CLIENT_CONNECTING) {
-		if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
-			connect_end(client, now_ns);
-	} else if (client->state != K2HFT_CLIENT_WAITING && events & (EPOLLIN | EPOLLERR | EPOLLHUP)) {
+	if (client->state == K2HFT_CLIENT_CONNECTING)
+		dial_go_on(client, k2i_dial_step(&client->dial, events, now_ns), now_ns);
+	else if (client->state != K2HFT_CLIENT_WAITING && events & (EPOLLIN | EPOLLERR | EPOLLHUP))
 		k2i_client_receive(client, now_ns);
-	}
 }
 
 static void ping_send(struct k2hft_client *client, uint64_t now_ns)
@@ -188,7 +84,7 @@ static void life_check(struct k2hft_client *client, uint64_t now_ns)
 	if (now_ns < dead_at_ns(client))
 		return;
 	/* On a slow link the answer may wait behind much that is still on its way: if that moves, it is alive. */
-	uint64_t unconfirmed_bytes = k2i_transport_unconfirmed_bytes(&client->transport);
+	uint64_t unconfirmed_bytes = k2i_transport_unconfirmed_bytes(&client->dial.transport);
 	/* TLS makes more bytes of those that it takes, so the difference can sink. */
 	uint64_t confirmed_bytes = client->life.written_bytes - unconfirmed_bytes;
 	if (unconfirmed_bytes > 0 && (int64_t)(confirmed_bytes - client->life.confirmed_bytes) > 0) {
@@ -205,23 +101,14 @@ void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 	k2i_client_certificate_look(client, now_ns);
 	switch (client->state) {
 	case K2HFT_CLIENT_WAITING:
-		if (now_ns < client->failure.retry_at_ns)
-			return;
-		if (client->connection.address_next)
-			address_try(client, -EADDRNOTAVAIL, now_ns);
-		else
+		if (now_ns >= client->failure.retry_at_ns)
 			connect_begin(client, now_ns);
 		return;
 	case K2HFT_CLIENT_CONNECTING:
-		if (client->connection.resolve)
-			resolve_check(client, now_ns);
-		else if (now_ns >= client->connection.deadline_ns && client->connection.securing)
-			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no TLS handshake for 10 s");
-		else if (now_ns >= client->connection.deadline_ns)
-			address_try(client, -ETIMEDOUT, now_ns);
+		dial_go_on(client, k2i_dial_step(&client->dial, 0, now_ns), now_ns);
 		return;
 	case K2HFT_CLIENT_GREETING:
-		if (now_ns >= client->connection.deadline_ns)
+		if (now_ns >= client->dial.deadline_ns)
 			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no WELCOME for 10 s");
 		return;
 	case K2HFT_CLIENT_CONNECTED:
@@ -240,7 +127,7 @@ uint64_t k2i_client_deadline(const struct k2hft_client *client)
 	if (client->state == K2HFT_CLIENT_WAITING)
 		return client->failure.retry_at_ns;
 	if (client->state != K2HFT_CLIENT_CONNECTED)
-		return client->connection.deadline_ns;
+		return client->dial.deadline_ns;
 	uint64_t deadline_ns = dead_at_ns(client);
 	if (!client->life.ping_out)
 		deadline_ns = earlier(deadline_ns, client->life.received_ns + K2I_CLIENT_PING_NS);

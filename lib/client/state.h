@@ -14,9 +14,9 @@
 
 #include "batch/batch.h"
 #include "client/client.h"
+#include "client/dial.h"
 #include "client/streams.h"
 #include "base/log.h"
-#include "net/tls/tls.h"
 #include "net/transport.h"
 #include "ring/ring.h"
 
@@ -82,13 +82,11 @@ struct k2i_client_wake { /* wake.c, open.c: descriptors */
 	int epoll, interrupt;
 };
 
-struct k2i_client_connection {       /* session.c, end.c */
-	uint32_t events;             /* of the socket, that epoll watches */
-	struct k2i_resolve *resolve; /* NULL: none under way */
-	struct addrinfo *addresses, *address_next;
-	bool answered_wrong; /* at an address before this one of the list; why is in last_error */
-	bool securing;       /* the TLS handshake is under way */
-	uint64_t deadline_ns;
+struct k2i_client_targets {      /* move.c, open.c */
+	struct k2i_target *list; /* the home, then the others */
+	uint32_t count;
+	struct k2i_client_tls *tls; /* of all of them */
+	uint64_t look_ns;           /* when the certificate's file is read again */
 };
 
 struct k2i_client_failure { /* end.c */
@@ -97,6 +95,7 @@ struct k2i_client_failure { /* end.c */
 	uint64_t retry_at_ns, connected_ns;
 	char logged[256];
 	uint64_t log_ns, pause_ns; /* the same is not logged again before; how long that was */
+	bool answered_wrong;       /* at an address before this one of the list; why is in last_error */
 	bool logged_last;          /* the log's last word on the connection is that there is none */
 };
 
@@ -107,14 +106,6 @@ struct k2i_client_life {          /* session.c, fed by send.c and receive.c */
 	uint64_t confirmed_bytes; /* of these, when it was last looked at */
 	uint64_t ping_token;
 	bool ping_out;
-};
-
-struct k2i_client_tls {                   /* tls.c */
-	struct k2i_tls_settings settings; /* with strings of its own */
-	struct k2i_tls_context *context;  /* NULL: no TLS, or OpenSSL has ended */
-	bool secure;                      /* TLS: as it was opened, so that any thread may look */
-	uint64_t look_ns;                 /* when the certificate's file is read again */
-	struct k2i_log_limit limit;
 };
 
 struct k2i_client_resume { /* resume.c */
@@ -187,23 +178,20 @@ struct k2i_client_thread { /* thread.c, for a thread that starts and closes, or 
 
 struct k2hft_client {
 	struct k2hft_ring *ring;
-	char *host, *port;
-	char *peer; /* both, for people */
 	char host_name[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	struct k2hft_client_options options;
 	enum k2hft_client_state state;
-	bool broken;      /* the ring can't be used */
-	uint64_t step_ns; /* the latest time of a step */
-	struct k2i_transport transport;
+	bool broken;          /* the ring can't be used */
+	uint64_t step_ns;     /* the latest time of a step */
+	struct k2i_dial dial; /* to the target of now, and the connection */
 	struct k2i_link link;
 	struct k2hft_client_stats stats;
 	struct k2hft_client *exit_next; /* exit.c */
 	struct k2i_client_claims claims;
 	struct k2i_client_wake wake;
-	struct k2i_client_connection connection;
+	struct k2i_client_targets targets;
 	struct k2i_client_failure failure;
 	struct k2i_client_life life;
-	struct k2i_client_tls tls;
 	struct k2i_client_resume resume;
 	struct k2i_client_positions positions;
 	struct k2i_client_data data;
@@ -230,21 +218,13 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 void k2i_client_bye(struct k2hft_client *client);
 void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns);
 void k2i_client_socket_close(struct k2hft_client *client);
-void k2i_client_resolve_drop(struct k2hft_client *client);
-int k2i_client_watch(struct k2hft_client *client, uint32_t events);
 /* The peer is to answer something: an ACK or a PONG. */
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 
 /* tls.c */
-/* Copies all strings of options that were checked; a file's fault was logged. -EINVAL, -ENOMEM */
-int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
-void k2i_client_tls_free(struct k2hft_client *client);
-void k2i_client_tls_end(struct k2hft_client *client);
 /* When it is time. */
 void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
-/* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
-int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 
 /* resume.c: WELCOME */
 int k2i_client_hello_send(struct k2hft_client *client);

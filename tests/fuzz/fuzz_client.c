@@ -132,7 +132,7 @@ static void connection_open(struct world *world)
 	world->end = world->declared = 0;
 	world->sent_bytes = 0;
 	world->connections++;
-	world->client->transport.descriptor = ends[0];
+	world->client->dial.transport.descriptor = ends[0];
 	world->client->state = K2HFT_CLIENT_CONNECTING;
 	k2i_client_socket_event(world->client, EPOLLOUT, world->now_ns);
 	fuzz_check(world->client->state == K2HFT_CLIENT_GREETING);
@@ -213,7 +213,7 @@ static void sent_take(struct world *world)
 
 static void client_step(struct world *world, uint32_t events)
 {
-	struct epoll_event event = {.events = events, .data.fd = world->client->transport.descriptor};
+	struct epoll_event event = {.events = events, .data.fd = world->client->dial.transport.descriptor};
 	uint64_t acked = world->client->positions.acked;
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 

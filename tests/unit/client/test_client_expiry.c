@@ -28,10 +28,13 @@ uint64_t __wrap_k2i_tls_certificate_file_expires_s(const char *file)
 static struct k2hft_client *client_make(const char *certificate)
 {
 	static struct k2hft_client client;
+	static struct k2i_client_tls tls;
+	static struct k2i_target target = {.tls = &tls};
 
 	memset(&client, 0, sizeof(client));
 	client.failure.retry_at_ns = UINT64_MAX;
-	client.tls.settings.certificate = certificate;
+	client.dial.target = &target;
+	tls.settings.certificate = certificate;
 	looks = 0;
 	return &client;
 }

@@ -324,7 +324,7 @@ static void a_slow_link_need_not_fill_the_socket(void **state)
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 	}
 	assert_true(f->client->link.busy_since_ns > 0);
-	for (int round = 0; k2i_transport_unsent_bytes(&f->client->transport) > 0; round++) {
+	for (int round = 0; k2i_transport_unsent_bytes(&f->client->dial.transport) > 0; round++) {
 		assert_true(round < ROUNDS_MAX);
 		(void)!recv(f->peer, block, bytes, 0);
 	}

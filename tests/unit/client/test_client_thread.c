@@ -463,7 +463,7 @@ static void a_drain_waits_for_what_was_read(void **state)
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	(void)setsockopt(f->client->transport.descriptor, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	(void)setsockopt(f->client->dial.transport.descriptor, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 	push_to(f, f->stream_id, block, bytes);
 	rounds_go(f, 5);
 	assert_true(f->client->output.frame && f->client->sent.count == 0);
