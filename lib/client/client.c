@@ -37,6 +37,8 @@ static void event_handle(struct k2hft_client *client, const struct epoll_event *
 		k2i_client_interrupted(client);
 	else if (event->data.fd == client->dial.transport.descriptor)
 		k2i_client_socket_event(client, event->events, now_ns);
+	else if (event->data.fd == client->side.dial.transport.descriptor)
+		k2i_client_side_event(client, event->events, now_ns);
 	else
 		k2hft_ring_awake(client->ring);
 }
@@ -110,6 +112,7 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 	if (error == 0)
 		error = wait_prepare(client, now_ns);
 	k2i_client_claims_seal(client, now_ns);
+	k2i_client_side_step(client, now_ns);
 	if (error < 0)
 		ring_give_up(client, now_ns);
 	k2i_client_publish(client);

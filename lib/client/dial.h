@@ -26,8 +26,8 @@ struct k2i_target { /* target.c: a receiver as its lane knows it */
 	uint64_t hash;               /* of them, for the ring */
 	struct k2i_client_tls *tls;  /* NULL: none; targets with the same settings share it */
 	struct k2i_resolve *resolve; /* NULL: none under way; it can't be ended, so it is the next try's, too */
-	uint64_t aside_at_ns;        /* aside.c: when it is greeted next */
-	uint32_t aside_failures;     /* in a row */
+	uint64_t side_at_ns;         /* side.c: when it is greeted next */
+	uint32_t side_failures;      /* in a row */
 };
 
 struct k2i_dial {

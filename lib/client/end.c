@@ -30,26 +30,13 @@ uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random)
 	return RETRY_FLOOR_NS + random % (limit_ns - RETRY_FLOOR_NS + 1);
 }
 
-static uint64_t random_next(struct k2hft_client *client)
+uint64_t k2i_client_random(struct k2hft_client *client)
 {
 	/* xorshift64: spreads retries, nothing else. */
 	client->failure.random ^= client->failure.random << 13;
 	client->failure.random ^= client->failure.random >> 7;
 	client->failure.random ^= client->failure.random << 17;
 	return client->failure.random;
-}
-
-void k2i_client_socket_close(struct k2hft_client *client)
-{
-	k2i_dial_close(&client->dial);
-	client->input.count = 0;
-	k2i_client_sent_begin(client, 0);
-	k2i_batch_reset(&client->data.batch, 0);
-	client->life.ping_out = false;
-	client->life.expected_ns = 0;
-	client->data.claim_recover_ns = 0;
-	client->data.pause = K2I_CLIENT_PAUSE_NONE;
-	k2i_client_output_reset(client);
 }
 
 /* The same line every few seconds says nothing new, less and less the longer it goes on; another one does. */
@@ -71,7 +58,7 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)
 {
 	return retry == K2I_CLIENT_RETRY_LATE ? K2I_CLIENT_RETRY_MAX_NS
-					      : k2i_client_backoff_ns(client->failure.count, random_next(client));
+					      : k2i_client_backoff_ns(client->failure.count, k2i_client_random(client));
 }
 
 /*
@@ -81,7 +68,10 @@ static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retr
 void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns)
 {
 	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->dial.address_next;
+	bool owed = client->state == K2HFT_CLIENT_CONNECTED && client->life.expected_ns &&
+		    k2i_client_answer_outstanding(client);
 
+	k2i_client_unanswered(client, owed ? client->life.expected_ns : now_ns);
 	if (client->state == K2HFT_CLIENT_CONNECTED) {
 		if (now_ns - client->failure.connected_ns >= GOOD_CONNECTION_NS)
 			client->failure.count = 0;
@@ -93,11 +83,15 @@ void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retr
 	if (!more)
 		k2i_dial_addresses_free(&client->dial);
 	client->state = K2HFT_CLIENT_WAITING;
-	client->failure.retry_at_ns = now_ns + (more ? 0 : retry_pause_ns(client, retry));
+	uint64_t pause_ns = more ? 0 : retry_pause_ns(client, retry);
+	client->failure.retry_at_ns = now_ns + pause_ns;
 	client->failure.answered_wrong = more;
+	if (more)
+		return;
 	/* Without a ring there is no other try, which was said. */
-	if (!more && !client->broken)
+	if (!client->broken)
 		failure_log(client, now_ns);
+	(void)k2i_client_search_on(client, pause_ns, now_ns);
 }
 
 void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/caller.h"
@@ -15,6 +16,9 @@
 #include "client/state.h"
 #include "base/text.h"
 #include "ring/ring.h"
+
+/* At the end of a ring, for receivers that nobody settles later. */
+#define SETTLE_MS 1000
 
 /* A line end that a script has left at the end of it must not keep this host from being heard. */
 static void host_name_find(char *name, size_t room)
@@ -60,6 +64,9 @@ static void ring_look(struct k2hft_client *client)
 			"client: the ring was damaged when it was opened: records between positions %" PRIu64
 			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
 			client->data.repaired_from, client->data.repaired_to, stats.damaged_bytes);
+	/* Without a random number, copies of the ring that are open at the same time are not told from each other. */
+	(void)!getrandom(&client->resume.opening, sizeof(client->resume.opening), GRND_NONBLOCK);
+	k2i_client_move_begin(client);
 	client->failure.random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
 }
 
@@ -116,7 +123,8 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 		return -ENOMEM;
 	opened->ring = ring;
 	opened->options = known;
-	opened->wake.epoll = opened->wake.interrupt = opened->dial.transport.descriptor = -1;
+	opened->wake.epoll = opened->wake.interrupt = opened->dial.transport.descriptor =
+		opened->side.dial.transport.descriptor = -1;
 	(void)pthread_mutex_init(&opened->lease.running, NULL);
 	(void)pthread_mutex_init(&opened->published.lock, NULL);
 	k2i_condition_init(&opened->published.changed);
@@ -147,9 +155,12 @@ void k2hft_client_close(struct k2hft_client *client)
 
 	if (!client)
 		return;
+	k2i_client_settled_wait(client, SETTLE_MS);
 	k2i_client_exit_remove(client);
 	k2i_client_thread_stop(client);
+	k2i_client_side_end(client);
 	k2i_client_bye(client);
+	k2i_client_unsettled_log(client);
 	k2i_ring_client_leave(client->ring);
 	client_free(client);
 }

@@ -33,3 +33,16 @@ size_t k2i_client_control_taken(struct k2i_client_output *output, size_t bytes)
 		output->control_sent = output->control_bytes = 0;
 	return taken;
 }
+
+void k2i_client_socket_close(struct k2hft_client *client)
+{
+	k2i_dial_close(&client->dial);
+	client->input.count = 0;
+	k2i_client_sent_begin(client, 0);
+	k2i_batch_reset(&client->data.batch, 0);
+	client->life.ping_out = false;
+	client->life.expected_ns = 0;
+	client->data.claim_recover_ns = 0;
+	client->data.pause = K2I_CLIENT_PAUSE_NONE;
+	k2i_client_output_reset(client);
+}

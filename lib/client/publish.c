@@ -46,7 +46,11 @@ void k2i_client_publish(struct k2hft_client *client)
 	client->stats.state = client->state;
 	client->stats.acked = client->positions.acked;
 	client->stats.window_end = client->positions.window_end;
+	client->stats.target = (uint32_t)(client->dial.target - client->targets.list);
+	client->stats.unsettled = client->move.receivers.unsettled_count;
 	(void)pthread_mutex_lock(&client->published.lock);
+	if (client->published.stats.unsettled != client->stats.unsettled)
+		(void)pthread_cond_broadcast(&client->published.changed);
 	client->published.stats = client->stats;
 	if (client->published.drainers > 0) {
 		bool all = false;
@@ -142,4 +146,23 @@ int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int ti
 	error = drain_wait(client, target, timeout_ms);
 	pthread_cleanup_pop(1);
 	return error;
+}
+
+void k2i_client_settled_wait(struct k2hft_client *client, int timeout_ms)
+{
+	struct timespec until = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * K2I_MILLISECOND_NS);
+	int error = 0;
+
+	/* acquire: as in k2hft_client_drain. */
+	if (!(client->options.flags & K2HFT_CLIENT_RING_ENDS) ||
+	    !atomic_load_explicit(&client->thread.runs, memory_order_acquire))
+		return;
+	/* relaxed: the flag stands alone. */
+	atomic_store_explicit(&client->side.hurry, true, memory_order_relaxed);
+	(void)pthread_mutex_lock(&client->published.lock);
+	if (client->published.stats.unsettled > 0)
+		k2i_client_interrupt(client);
+	while (client->published.stats.unsettled > 0 && !client->published.ended && error == 0)
+		error = pthread_cond_timedwait(&client->published.changed, &client->published.lock, &until);
+	(void)pthread_mutex_unlock(&client->published.lock);
 }

@@ -10,24 +10,37 @@
 #include "ring/ring.h"
 #include "base/uuid.h"
 
-int k2i_client_hello_send(struct k2hft_client *client)
+int k2i_client_hello_encode(struct k2hft_client *client, uint8_t *room, size_t bytes)
 {
+	const struct k2i_ring_receivers *receivers = &client->move.receivers;
 	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
 				    .version_max = K2HFT_FRAME_VERSION,
 				    .acked = client->positions.acked,
 				    .frame_bytes_max = client->options.frame_bytes_max,
-				    .level = (uint8_t)client->options.level};
-	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
+				    .level = (uint8_t)client->options.level,
+				    .opening = client->resume.opening};
 
 	k2i_ring_name(client->ring, &client->resume.name);
 	memcpy(hello.ring_uuid, client->resume.name.uuid, sizeof(hello.ring_uuid));
 	hello.epoch = client->resume.name.epoch;
 	hello.flags = (client->resume.name.begins ? K2HFT_HELLO_BEGINS : 0) |
 		      (k2i_client_name_old(client) ? K2HFT_HELLO_COPY : 0);
-	memcpy(hello.receiver_uuid, client->resume.receiver_uuid, sizeof(hello.receiver_uuid));
+	/* They have chunks of the ring's own name. */
+	if (!k2i_client_name_old(client)) {
+		memcpy(hello.receiver_uuid, receivers->last, sizeof(hello.receiver_uuid));
+		memcpy(hello.unsettled, receivers->unsettled, sizeof(hello.unsettled));
+		hello.unsettled_count = receivers->unsettled_count;
+	}
 	memcpy(hello.host, client->host_name, sizeof(hello.host));
 	(void)snprintf(hello.software, sizeof(hello.software), "k2hft %s", k2hft_version_string());
-	int bytes = room ? k2hft_hello_encode(&hello, room, K2I_CLIENT_MESSAGE_ROOM) : 0;
+	return k2hft_hello_encode(&hello, room, bytes);
+}
+
+int k2i_client_hello_send(struct k2hft_client *client)
+{
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
+	int bytes = room ? k2i_client_hello_encode(client, room, K2I_CLIENT_MESSAGE_ROOM) : 0;
+
 	if (bytes < 0)
 		return bytes;
 	k2i_client_control_add(client, (size_t)bytes);
@@ -49,6 +62,18 @@ static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome 
 		": what came after the acknowledgement can be there twice, or be missing there",
 		client->dial.target->peer, k2i_uuid_text(welcome->receiver_uuid, receiver),
 		k2i_uuid_text(client->resume.name.uuid, ring), client->positions.acked, welcome->position);
+}
+
+static void ledger_look(struct k2hft_client *client, const struct k2hft_welcome *welcome)
+{
+	const uint8_t *last = client->move.receivers.last;
+	bool same = k2i_uuid_zero(last) || memcmp(last, welcome->receiver_uuid, sizeof(welcome->receiver_uuid)) == 0;
+	bool unknown =
+		!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->positions.acked > 0 && !client->resume.name.begins;
+
+	/* Another receiver need not know the ring; behind the only name it stands for the one that did. */
+	if (same ? unknown || welcome->position < client->positions.acked : unknown && client->targets.count == 1)
+		ledger_lost(client, welcome);
 }
 
 static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
@@ -186,7 +211,7 @@ static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now
 		return error;
 	(void)k2i_uuid_text(client->resume.name.uuid, before);
 	k2i_ring_name(client->ring, &client->resume.name);
-	memset(client->resume.receiver_uuid, 0, sizeof(client->resume.receiver_uuid));
+	client->move.receivers = (struct k2i_ring_receivers){.unsettled_count = 0};
 	client->resume.ledger_lost_logged = true; /* this says more */
 	k2i_log_limited(
 		&client->resume.copy_limit, now_ns, K2HFT_LOG_ERROR,
@@ -236,7 +261,7 @@ static void connection_begin(struct k2hft_client *client, const struct k2hft_wel
 	client->positions.frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
 						    ? welcome->frame_bytes_max
 						    : client->options.frame_bytes_max;
-	memcpy(client->resume.receiver_uuid, welcome->receiver_uuid, sizeof(client->resume.receiver_uuid));
+	k2i_client_answered(client);
 	k2i_ring_introduced(client->ring);
 	client->stats.connects++;
 	client->stats.last_error[0] = '\0';
@@ -280,9 +305,21 @@ void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome 
 		older_copy(client, welcome->position, stats.head, now_ns);
 		return;
 	}
-	if (welcome->position < client->positions.acked ||
-	    (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->positions.acked > 0 && !client->resume.name.begins))
-		ledger_lost(client, welcome);
+	if (!k2i_client_settle(client, welcome, client->dial.target->peer)) {
+		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,
+				  "the receiver has not taken back what is at another one: it is at position %" PRIu64,
+				  welcome->position);
+		return;
+	}
+	ledger_look(client, welcome);
+	if (k2i_client_move(client, welcome) < 0) {
+		client->move.searching = true;
+		k2i_client_disconnect(
+			client, K2I_CLIENT_RETRY_LATE, now_ns,
+			"%u receivers are unsettled: it can't be another one's turn before one of them answers",
+			K2HFT_UNSETTLED_MAX);
+		return;
+	}
 	if (ring_place(client, position, stats.head) < 0) {
 		k2i_client_refuse(client, K2HFT_ERROR_POSITION,
 				  name_anew(client, perhaps_twice, now_ns) ? K2I_CLIENT_RETRY_LATE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <netdb.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -38,6 +38,7 @@ static void dial_go_on(struct k2hft_client *client, int done, uint64_t now_ns)
 
 static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
 {
+	k2i_client_unanswered(client, now_ns);
 	client->state = K2HFT_CLIENT_CONNECTING;
 	client->targets.look_ns = 0;
 	dial_go_on(client, k2i_dial_begin(&client->dial, now_ns), now_ns);
@@ -66,7 +67,10 @@ static void ping_send(struct k2hft_client *client, uint64_t now_ns)
 	client->life.ping_out = true;
 }
 
-/* Both: no byte for long, and time enough for an answer, as this process may have been stopped in between. */
+/*
+ * Both: no byte for long, and time enough for an answer, as this process may have been stopped in between. With others that
+ * can take over: for so long as they may not have to wait.
+ */
 static uint64_t dead_at_ns(const struct k2hft_client *client)
 {
 	uint64_t silent_ns = client->life.received_ns + K2I_CLIENT_DEAD_NS;
@@ -74,31 +78,75 @@ static uint64_t dead_at_ns(const struct k2hft_client *client)
 
 	if (client->life.expected_ns == 0 || !k2i_client_answer_outstanding(client))
 		return UINT64_MAX;
+	if (k2i_client_movable(client))
+		return client->life.expected_ns + k2i_client_patience_ns(client);
 	return silent_ns > answer_ns ? silent_ns : answer_ns;
+}
+
+/*
+ * When it is looked at what is still on its way, which tells a slow link from a receiver that was stopped: its host takes
+ * bytes for a while, but those that were sent in the first half of the time have come there by its end.
+ */
+static uint64_t sample_at_ns(const struct k2hft_client *client)
+{
+	if (!k2i_client_movable(client) || client->life.expected_ns == 0 ||
+	    client->life.sampled_ns == client->life.expected_ns)
+		return UINT64_MAX;
+	return client->life.expected_ns + k2i_client_patience_ns(client) / 2;
+}
+
+/* TLS makes more bytes of those that it takes, so the difference can sink. */
+static uint64_t confirmed_now(const struct k2hft_client *client)
+{
+	return client->life.written_bytes - k2i_transport_unconfirmed_bytes(&client->dial.transport);
+}
+
+static void sample_take(struct k2hft_client *client)
+{
+	client->life.sampled_ns = client->life.expected_ns;
+	client->life.sampled_bytes = client->life.written_bytes;
+	client->life.confirmed_bytes = confirmed_now(client);
+}
+
+/* On a slow link the answer may wait behind much that is still on its way: if that moves, it is alive. */
+static bool link_moves(struct k2hft_client *client)
+{
+	uint64_t confirmed_bytes = confirmed_now(client);
+	uint64_t to = k2i_client_movable(client) ? client->life.sampled_bytes : client->life.written_bytes;
+
+	if ((int64_t)(confirmed_bytes - client->life.confirmed_bytes) <= 0 || (int64_t)(to - confirmed_bytes) <= 0)
+		return false;
+	client->life.confirmed_bytes = confirmed_bytes;
+	return true;
 }
 
 static void life_check(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (!client->life.ping_out && now_ns >= client->life.received_ns + K2I_CLIENT_PING_NS)
+	if (!client->life.ping_out && now_ns >= client->life.received_ns + k2i_client_ping_ns(client))
 		ping_send(client, now_ns);
+	if (client->state != K2HFT_CLIENT_CONNECTED)
+		return;
+	if (now_ns >= sample_at_ns(client))
+		sample_take(client);
 	if (now_ns < dead_at_ns(client))
 		return;
-	/* On a slow link the answer may wait behind much that is still on its way: if that moves, it is alive. */
-	uint64_t unconfirmed_bytes = k2i_transport_unconfirmed_bytes(&client->dial.transport);
-	/* TLS makes more bytes of those that it takes, so the difference can sink. */
-	uint64_t confirmed_bytes = client->life.written_bytes - unconfirmed_bytes;
-	if (unconfirmed_bytes > 0 && (int64_t)(confirmed_bytes - client->life.confirmed_bytes) > 0) {
-		client->life.confirmed_bytes = confirmed_bytes;
+	if (link_moves(client)) {
 		client->life.expected_ns = now_ns;
 		return;
 	}
-	k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no answer for %u s",
-			      (unsigned)((now_ns - client->life.received_ns) / K2I_SECOND_NS));
+	if (k2i_client_movable(client))
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no answer for %" PRIu64 " ms",
+				      (now_ns - client->life.expected_ns) / K2I_MILLISECOND_NS);
+	else
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no answer for %u s",
+				      (unsigned)((now_ns - client->life.received_ns) / K2I_SECOND_NS));
 }
 
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 {
 	k2i_client_certificate_look(client, now_ns);
+	if (now_ns >= k2i_client_failover_at(client))
+		k2i_client_failover(client, now_ns);
 	switch (client->state) {
 	case K2HFT_CLIENT_WAITING:
 		if (now_ns >= client->failure.retry_at_ns)
@@ -125,12 +173,13 @@ static uint64_t earlier(uint64_t first, uint64_t second)
 uint64_t k2i_client_deadline(const struct k2hft_client *client)
 {
 	if (client->state == K2HFT_CLIENT_WAITING)
-		return client->failure.retry_at_ns;
+		return earlier(client->failure.retry_at_ns, k2i_client_failover_at(client));
 	if (client->state != K2HFT_CLIENT_CONNECTED)
-		return client->dial.deadline_ns;
-	uint64_t deadline_ns = dead_at_ns(client);
+		return earlier(client->dial.deadline_ns, k2i_client_failover_at(client));
+	uint64_t deadline_ns = earlier(dead_at_ns(client), k2i_client_side_deadline(client));
+	deadline_ns = earlier(deadline_ns, sample_at_ns(client));
 	if (!client->life.ping_out)
-		deadline_ns = earlier(deadline_ns, client->life.received_ns + K2I_CLIENT_PING_NS);
+		deadline_ns = earlier(deadline_ns, client->life.received_ns + k2i_client_ping_ns(client));
 	if (client->data.pause == K2I_CLIENT_PAUSE_CLAIM || client->data.pause == K2I_CLIENT_PAUSE_GATHER ||
 	    client->data.pause == K2I_CLIENT_PAUSE_MEMORY)
 		deadline_ns = earlier(deadline_ns, client->data.pause_until_ns);

@@ -38,6 +38,7 @@
 #define K2I_CLIENT_HANDSHAKE_NS UINT64_C(10000000000)
 #define K2I_CLIENT_PING_NS UINT64_C(5000000000)
 #define K2I_CLIENT_DEAD_NS UINT64_C(15000000000)
+#define K2I_CLIENT_SLOW_NS UINT64_C(2500000000) /* see k2i_client_patience_ns */
 
 /*
  * The output to the socket: messages in `control`, and one DATA frame, header and ring memory. A frame is never
@@ -89,6 +90,27 @@ struct k2i_client_targets {      /* move.c, open.c */
 	uint64_t look_ns;           /* when the certificate's file is read again */
 };
 
+struct k2i_client_move {                     /* move.c; returning is side.c's */
+	struct k2i_ring_receivers receivers; /* as the ring has them */
+	uint64_t silent_ns;                  /* the target owes an answer since; 0: it has answered, or was not asked */
+	uint32_t searched;                   /* targets of this round */
+	bool searching;                      /* none of them has answered for failover_ms */
+	bool returning;                      /* nothing more is cut: the home answers again */
+	bool going_home;
+	struct k2i_log_limit search_limit;
+};
+
+struct k2i_client_side {               /* side.c */
+	struct k2i_dial dial;          /* target NULL: none */
+	enum k2hft_client_state state; /* WAITING: none */
+	uint8_t input[K2I_CLIENT_MESSAGE_ROOM];
+	size_t input_bytes;
+	uint64_t welcomed_ns, asked_ns;
+	bool ping_out;
+	atomic_bool hurry; /* the client is about to end */
+	struct k2i_log_limit limit;
+};
+
 struct k2i_client_failure { /* end.c */
 	uint32_t count;     /* in a row */
 	uint64_t random;    /* of the pauses */
@@ -99,19 +121,20 @@ struct k2i_client_failure { /* end.c */
 	bool logged_last;          /* the log's last word on the connection is that there is none */
 };
 
-struct k2i_client_life {          /* session.c, fed by send.c and receive.c */
-	uint64_t received_ns;     /* when bytes last came */
-	uint64_t expected_ns;     /* something must come since; 0: nothing */
-	uint64_t written_bytes;   /* that a socket took */
-	uint64_t confirmed_bytes; /* of these, when it was last looked at */
+struct k2i_client_life {                    /* session.c, fed by send.c and receive.c */
+	uint64_t received_ns;               /* when bytes last came */
+	uint64_t expected_ns;               /* something must come since; 0: nothing */
+	uint64_t written_bytes;             /* that a socket took */
+	uint64_t confirmed_bytes;           /* of these, when it was last looked at */
+	uint64_t sampled_ns, sampled_bytes; /* expected_ns then, and written_bytes */
 	uint64_t ping_token;
 	bool ping_out;
 };
 
-struct k2i_client_resume { /* resume.c */
-	uint8_t receiver_uuid[16];
+struct k2i_client_resume {         /* resume.c */
 	struct k2i_ring_name name; /* of what this connection sends */
 	uint64_t epoch;            /* of the opening */
+	uint64_t opening;          /* random */
 	uint64_t opened_at;        /* end of the positions that another process can have sent */
 	bool ledger_lost_logged;
 	struct k2i_log_limit connected_limit, resent_limit, copy_limit;
@@ -190,6 +213,8 @@ struct k2hft_client {
 	struct k2i_client_claims claims;
 	struct k2i_client_wake wake;
 	struct k2i_client_targets targets;
+	struct k2i_client_move move;
+	struct k2i_client_side side;
 	struct k2i_client_failure failure;
 	struct k2i_client_life life;
 	struct k2i_client_resume resume;
@@ -217,16 +242,47 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 /* Ends the connection in good order, for ever. */
 void k2i_client_bye(struct k2hft_client *client);
 void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns);
-void k2i_client_socket_close(struct k2hft_client *client);
 /* The peer is to answer something: an ACK or a PONG. */
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
+uint64_t k2i_client_random(struct k2hft_client *client);
 
 /* tls.c */
 /* When it is time. */
 void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
 
+/* move.c */
+void k2i_client_move_begin(struct k2hft_client *client);
+/* Whether the ring may go to another target. */
+bool k2i_client_movable(const struct k2hft_client *client);
+/* So long is it silent before it is asked; and may not have answered, as long as it is connected. */
+uint64_t k2i_client_ping_ns(const struct k2hft_client *client);
+uint64_t k2i_client_patience_ns(const struct k2hft_client *client);
+/* The target owes an answer since then, if it did not before; it has answered. */
+void k2i_client_unanswered(struct k2hft_client *client, uint64_t since_ns);
+void k2i_client_answered(struct k2hft_client *client);
+/* When the next target is tried, UINT64_MAX: never; tries it. */
+uint64_t k2i_client_failover_at(const struct k2hft_client *client);
+void k2i_client_failover(struct k2hft_client *client, uint64_t now_ns);
+/* After a failure: false, the same target is tried again. */
+bool k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64_t now_ns);
+void k2i_client_target_go(struct k2hft_client *client, struct k2i_target *target, uint64_t at_ns);
+/* A receiver answered: if it was unsettled, it is not any more. false: it has not taken back what it was asked to. */
+bool k2i_client_settle(struct k2hft_client *client, const struct k2hft_welcome *welcome, const char *peer);
+/* It is the one that goes on, which the ring remembers. -ENOSPC there are too many unsettled ones. */
+int k2i_client_move(struct k2hft_client *client, const struct k2hft_welcome *welcome);
+/* At the end. */
+void k2i_client_unsettled_log(const struct k2hft_client *client);
+
+/* side.c */
+void k2i_client_side_step(struct k2hft_client *client, uint64_t now_ns);
+void k2i_client_side_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns);
+uint64_t k2i_client_side_deadline(const struct k2hft_client *client);
+void k2i_client_side_end(struct k2hft_client *client);
+
 /* resume.c: WELCOME */
+/* Returns how many bytes, or -errno. */
+int k2i_client_hello_encode(struct k2hft_client *client, uint8_t *room, size_t bytes);
 int k2i_client_hello_send(struct k2hft_client *client);
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns);
 /* Whether the connection sends chunks under the name that they had before their ring was copied, as the original may. */
@@ -242,7 +298,9 @@ void k2i_client_name_drop(struct k2hft_client *client, uint64_t now_ns);
 /* The receiver does not take this ring, since it has had a newer epoch of it. */
 void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns);
 
-/* send.c */
+/* output.c */
+/* Ends the connection, and what was on its way. */
+void k2i_client_socket_close(struct k2hft_client *client);
 void k2i_client_output_reset(struct k2hft_client *client);
 /* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
 uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
@@ -295,6 +353,8 @@ void k2i_client_interrupt(struct k2hft_client *client);
 void k2i_client_interrupted(struct k2hft_client *client);
 /* Shows other threads how things stand, and tells those that wait in drain. */
 void k2i_client_publish(struct k2hft_client *client);
+/* Waits, at most so long, until no receiver is unsettled. */
+void k2i_client_settled_wait(struct k2hft_client *client, int timeout_ms);
 /* Waits until all below position `target` is acknowledged or given up. */
 int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int timeout_ms);
 

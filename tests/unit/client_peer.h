@@ -169,6 +169,9 @@ static inline void counts_compare(struct fixture *f)
 	COUNT_COMPARE(unknown_records)
 	COUNT_COMPARE(refusals)
 	COUNT_COMPARE(ledger_lost)
+	COUNT_COMPARE(moves)
+	COUNT_COMPARE(settled_records)
+	COUNT_COMPARE(retracted_records)
 #undef COUNT_COMPARE
 }
 
