@@ -73,13 +73,13 @@ static const char *text_of(const struct json_value *object, const char *name)
 	return member && member->text ? member->text : "";
 }
 
-static char *file_fetch(const char *path)
+static char *file_fetch(const char *path, char *reason, size_t room)
 {
 	FILE *file = fopen(path, "re");
 	char *text = file ? stat_answer_read(fileno(file), -1) : NULL;
 
 	if (!text)
-		command_error("reload", "%s: %s", path, strerror(errno));
+		(void)snprintf(reason, room, "%s: %s", path, strerror(errno));
 	if (file)
 		(void)fclose(file);
 	return text;
@@ -88,13 +88,15 @@ static char *file_fetch(const char *path)
 /* 0, or STATUS_FAILED, which was said. */
 static int answer_get(const struct target *target, uint64_t timeout_s, struct answer *answer)
 {
-	char *text = target->file[0] ? file_fetch(target->file) : stat_fetch(target->name, (int)timeout_s * 1000);
+	char reason[STAT_REASON_ROOM] = "", *text;
 	const struct json_value *reload;
 	struct json_value *status;
 	size_t at;
 
+	text = target->file[0] ? file_fetch(target->file, reason, sizeof(reason))
+			       : stat_fetch(target->name, (int)timeout_s * 1000, reason, sizeof(reason));
 	if (!text)
-		return STATUS_FAILED;
+		return command_failed(STATUS_FAILED, "reload", "%s: %s", target->name, reason);
 	status = json_parse(text, strlen(text), &at);
 	free(text);
 	reload = json_get(status, "reload");
