@@ -79,7 +79,7 @@ static char *file_fetch(const char *path, char *reason, size_t room)
 	char *text = file ? stat_answer_read(fileno(file), -1) : NULL;
 
 	if (!text)
-		(void)snprintf(reason, room, "%s: %s", path, strerror(errno));
+		(void)snprintf(reason, room, "%s", strerror(errno));
 	if (file)
 		(void)fclose(file);
 	return text;
