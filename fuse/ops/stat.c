@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,16 +46,21 @@ struct lane_state {
 	struct k2hft_ring_stats ring;
 	struct k2hft_client_stats client;
 	const struct k2hft_target *goes_to;
+	const char *ring_file;
+	char ring_link[64]; /* for a ring without a file that has a name */
 };
 
-static struct lane_state lane_state_get(const struct k2i_mount_lane *lane)
+static struct lane_state lane_state_get(const struct k2i_mount *mount, const struct k2i_mount_lane *lane)
 {
 	struct lane_state state = {
 		.ring = k2i_ring_stats_get(lane->ring),
 		.client = {.size = sizeof(state.client)},
 		.goes_to = lane->target,
+		.ring_file = lane->ring_file,
 	};
 
+	(void)snprintf(state.ring_link, sizeof(state.ring_link), "/proc/%ld/fd/%d", (long)mount->keeper.pid,
+		       lane->ring_fd);
 	/* A successor answers what comes again before it has its clients. */
 	if (lane->client)
 		(void)k2hft_client_stats(lane->client, &state.client);
@@ -68,7 +74,8 @@ static void lane_report(struct k2i_report *report, const char *home, const struc
 	char goes_to[K2I_SPREAD_HOME_BYTES];
 
 	k2i_spread_home(state->goes_to->host, state->goes_to->port, goes_to);
-	k2i_report_lane(report, home, goes_to, &state->ring, &state->client);
+	k2i_report_lane(report, home, goes_to, state->ring_file ? state->ring_file : state->ring_link, &state->ring,
+			&state->client);
 }
 
 /* Whether there is more to say of the one: its receiver is away, or more waits for it. */
@@ -89,12 +96,12 @@ static uint64_t sooner(uint64_t one_s, uint64_t other_s)
 static struct lane_state lanes_report(const struct k2i_mount *mount, struct k2i_report *report, uint64_t *expires_s)
 {
 	uint64_t sums[K2I_RING_COUNTER_COUNT] = {0}, values[K2I_RING_COUNTER_COUNT];
-	struct lane_state worst = lane_state_get(&mount->lanes.lane[0]);
+	struct lane_state worst = lane_state_get(mount, &mount->lanes.lane[0]);
 
 	if (mount->lanes.count > 1)
 		k2i_report_open(report, "lanes", '[');
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
-		struct lane_state state = lane_state_get(&mount->lanes.lane[at]);
+		struct lane_state state = lane_state_get(mount, &mount->lanes.lane[at]);
 
 		k2i_ring_counters_get(&state.ring, values);
 		for (size_t counter = 0; counter < K2I_RING_COUNTER_COUNT; counter++)

@@ -35,12 +35,16 @@ static void stream_add(void *argument, const struct k2hft_backlog *backlog)
 	k2i_report_close(&sum->list, '}');
 }
 
-void stat_backlog_report(struct k2i_report *report, const char *ring_path)
+void stat_backlog_report(struct k2i_report *report, const char *const ring_paths[], size_t count)
 {
 	struct backlog_sum sum = {0};
+	int error = 0;
 
 	k2i_report_open(&sum.list, "streams", '[');
-	if (k2hft_ring_backlog(ring_path, stream_add, &sum) == 0) {
+	/* Of some rings only it would be less than what waits. */
+	for (size_t at = 0; at < count && !error; at++)
+		error = k2hft_ring_backlog(ring_paths[at], stream_add, &sum);
+	if (!error) {
 		k2i_report_close(&sum.list, ']');
 		k2i_report_open(report, "backlog", '{');
 		k2i_report_number(report, "records", sum.records);

@@ -18,21 +18,40 @@
 
 #define UNSERVED "the mount is there, but nothing serves it"
 
+/* The files of the rings of a mount with several lanes; how many. */
+static size_t lanes_find(const struct json_value *status, const char *paths[STAT_LANES_MAX])
+{
+	const struct json_value *lanes = json_get(status, "lanes"), *lane = lanes ? lanes->first : NULL;
+	size_t count = 0;
+
+	for (; lane && count < STAT_LANES_MAX; lane = lane->next)
+		paths[count++] = json_text(lane, "ring_file");
+	return count;
+}
+
 /*
- * The backlog of the mount's ring, which this process reads by itself: the mount has other things to do. Without the
- * right to read it, and while there is no ring, the status stays as the mount gave it.
+ * The backlog of the mount's rings, which this process reads by itself: the mount has other things to do. Without the
+ * right to read them, and while there are none, the status stays as the mount gave it.
  */
 static char *backlog_add(char *text, const char *directory)
 {
-	char ring[PATH_MAX], *end = strrchr(text, '}');
 	struct k2i_report report = {.text = text, .bytes = strlen(text), .room = strlen(text) + 1, .comma = true};
+	char link[PATH_MAX], *end = strrchr(text, '}');
+	const char *paths[STAT_LANES_MAX];
+	struct json_value *status;
+	size_t at, count;
 
-	if (!end || (size_t)snprintf(ring, sizeof(ring), "%s/%s", directory, K2I_RING_LINK_NAME) >= sizeof(ring))
+	if (!end || (size_t)snprintf(link, sizeof(link), "%s/%s", directory, K2I_RING_LINK_NAME) >= sizeof(link))
 		return text;
+	status = json_parse(text, report.bytes, &at);
+	count = lanes_find(status, paths);
+	if (!count)
+		paths[count++] = link;
 	report.bytes = (size_t)(end - text);
-	stat_backlog_report(&report, ring);
+	stat_backlog_report(&report, paths, count);
 	k2i_report_close(&report, '}');
 	k2i_report_add(&report, "\n");
+	json_free(status);
 	if (!report.failed)
 		return report.text;
 	free(report.text);
@@ -73,7 +92,7 @@ static char *ring_read(const char *path, const char **reason)
 	k2i_report_text(&report, "program", "ring");
 	k2i_report_text(&report, "sender", served ? "runs" : "does not run");
 	k2i_report_ring(&report, &stats);
-	stat_backlog_report(&report, path);
+	stat_backlog_report(&report, &path, 1);
 	k2i_report_close(&report, '}');
 	k2i_report_add(&report, "\n");
 	if (report.failed)

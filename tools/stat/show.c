@@ -154,6 +154,7 @@ void stat_show_table(FILE *output, const char *target, const struct json_value *
 		if (stat_table_there(now, k2i_counter_tables[table]))
 			counters_show(output, k2i_counter_tables[table], now, before, seconds, all);
 	}
+	array_show(output, "lanes", now);
 	array_show(output, "connections", now);
 	array_show(output, "files", now);
 	array_show(output, "plugins", now);

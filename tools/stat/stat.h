@@ -33,8 +33,9 @@ char *stat_http_get(const char *host, const char *port, int timeout_ms, char *re
 /* All up to the end, terminated, to be free()d; `timeout_ms` is for the whole, -1: for ever. NULL with errno. */
 char *stat_answer_read(int descriptor, int64_t timeout_ms);
 
-/* Adds the member "backlog" of a ring's file, if it can be read. */
-void stat_backlog_report(struct k2i_report *report, const char *ring_path);
+/* Adds the member "backlog" of the files of all rings of a sender, if they can be read. */
+#define STAT_LANES_MAX 64u
+void stat_backlog_report(struct k2i_report *report, const char *const ring_paths[], size_t count);
 
 enum stat_verdict {
 	STAT_FINE,     /* nothing waits but what is on its way */

@@ -163,6 +163,23 @@ static enum stat_verdict receiver_verdict(FILE *output, const struct json_value 
 	return STAT_FINE;
 }
 
+/* Tells of a sender with several lanes how many receivers are away, and how many have to take something back. */
+static void lanes_print(FILE *output, const struct json_value *status)
+{
+	const struct json_value *lanes = json_get(status, "lanes"), *lane = lanes ? lanes->first : NULL;
+	unsigned count = 0, away = 0, unsettled = 0;
+
+	for (; lane; lane = lane->next) {
+		count++;
+		away += strcmp(json_text(lane, "state"), "connected") != 0;
+		unsettled += number_of(lane, "unsettled") > 0;
+	}
+	if (away)
+		(void)fprintf(output, "; %u of %u receivers are away", away, count);
+	if (unsettled)
+		(void)fprintf(output, "; %u lanes wait to settle what moved", unsettled);
+}
+
 static void losses_print(FILE *output, const struct json_value *status)
 {
 	const char *before = "; lost or doubtful since it began: ";
@@ -195,6 +212,7 @@ enum stat_verdict stat_verdict_make(const struct json_value *status, uint64_t no
 		return STAT_FINE;
 	verdict =
 		json_get(status, "receiver") ? receiver_verdict(output, status) : ring_verdict(output, status, now_ns);
+	lanes_print(output, status);
 	losses_print(output, status);
 	(void)fclose(output);
 	text[room - 1] = '\0';

@@ -178,12 +178,13 @@ void k2i_report_client(struct k2i_report *report, const char *host, const char *
 	k2i_report_close(report, '}');
 }
 
-void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to,
+void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to, const char *ring_file,
 		     const struct k2hft_ring_stats *ring, const struct k2hft_client_stats *client)
 {
 	k2i_report_open(report, NULL, '{');
 	k2i_report_text(report, "home", home);
 	k2i_report_text(report, "goes_to", goes_to);
+	k2i_report_text(report, "ring_file", ring_file);
 	client_state(report, client);
 	k2i_report_number(report, "acked_records", ring->acked_records);
 	k2i_report_number(report, "unacked_records", ring->unacked_records);

@@ -47,7 +47,7 @@ void k2i_report_client(struct k2i_report *report, const char *host, const char *
 		       const struct k2hft_client_stats *stats);
 
 /* A lane as a member of an array; `goes_to`: the receiver that has it now. */
-void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to,
+void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to, const char *ring_file,
 		     const struct k2hft_ring_stats *ring, const struct k2hft_client_stats *client);
 
 /* HELP, TYPE and value of each: k2hft_PROGRAM_NAME, and _total behind it for a counter. */
