@@ -41,7 +41,7 @@ void stat_backlog_report(struct k2i_report *report, const char *const ring_paths
 	int error = 0;
 
 	k2i_report_open(&sum.list, "streams", '[');
-	/* Of some rings only it would be less than what waits. */
+	/* A sum of some rings only would be less than what waits. */
 	for (size_t at = 0; at < count && !error; at++)
 		error = k2hft_ring_backlog(ring_paths[at], stream_add, &sum);
 	if (!error) {
