@@ -14,6 +14,7 @@ wrapped_by_test_directory      = fsync
 wrapped_by_test_drain          = clock_gettime k2hft_client_drain k2i_mount_clock_ns k2i_journal_alloc
 wrapped_by_test_group          = k2i_output_lock
 wrapped_by_test_handles        = clock_gettime k2i_journal_alloc
+wrapped_by_test_lanes          = clock_gettime k2i_journal_alloc
 wrapped_by_test_ledger         = fdatasync fsync linkat
 wrapped_by_test_listener       = accept4 event_add k2i_loops_serve
 wrapped_by_test_memory         = malloc calloc realloc reallocarray aligned_alloc strdup mmap memfd_create ftruncate epoll_create1 eventfd epoll_ctl pthread_create
