@@ -284,6 +284,54 @@ static uint64_t ring_has_records(const struct k2hft_ring_options *options)
 	return 0;
 }
 
+static bool lanes_have(const struct k2i_mount *mount, const char *file)
+{
+	const struct k2i_mount_lane *lane = mount->lanes.lane;
+	unsigned at = 0;
+
+	while (at < mount->lanes.count && !(lane[at].ring_file && strcmp(lane[at].ring_file, file) == 0))
+		at++;
+	return at < mount->lanes.count;
+}
+
+static void ring_warn_left(const struct k2i_mount *mount, const char *file)
+{
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
+	int served;
+
+	if (!lanes_have(mount, file) && k2hft_ring_observe(file, &stats, &served) == 0 && !served &&
+	    stats.unacked_records)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: %s keeps %llu records of a receiver that the configuration does not name any more, or "
+			"did not "
+			"name like that: nobody sends them; k2hft push -r HOST:PORT --ring FILE does",
+			file, (unsigned long long)stats.unacked_records);
+}
+
+/* The rings of receivers that have left the file, or of a single one: K2HFILE, and that name with one more part. */
+static void rings_warn_left(const struct k2i_mount *mount)
+{
+	const char *own = mount->settings->queue_type == K2I_QUEUE_FILE ? mount->settings->queue_file : "";
+	const char *name = strrchr(own, '/') ? strrchr(own, '/') + 1 : own;
+	char directory[PATH_MAX], file[PATH_MAX + NAME_MAX + 2], above[PATH_MAX];
+	const struct dirent *entry;
+	DIR *files = NULL;
+
+	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - own), own);
+	if (*name && realpath(*directory ? directory : ".", above))
+		files = opendir(above);
+	while (files && (entry = readdir(files))) {
+		size_t bytes = strlen(name);
+
+		if (strncmp(entry->d_name, name, bytes) || (entry->d_name[bytes] && entry->d_name[bytes] != '.'))
+			continue;
+		(void)snprintf(file, sizeof(file), "%s/%s", above, entry->d_name);
+		ring_warn_left(mount, file);
+	}
+	if (files)
+		(void)closedir(files);
+}
+
 /*
  * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
  * mounted.
@@ -392,6 +440,8 @@ int k2i_start_mount(struct k2i_mount *mount)
 
 	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
 		status = ring_make(mount, &mount->lanes.lane[at]);
+	if (status == 0)
+		rings_warn_left(mount);
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)

@@ -32,6 +32,12 @@ for file in $(seq 12); do
 	seq -f "$file %.0f" 1001 1100 >>"$sent/file$file"
 done
 stop_mount || fail "status $? of k2hftfuse, whose rings keep records"
+# Without its section nobody sends what the third has not got.
+lanes_count=2
+start_mount
+grep -q "ring.127.0.0.1:$port_3 keeps [0-9]* records of a receiver" "$work/mount.err" || fail "nothing is said of ring 3"
+stop_mount || fail "status $? of k2hftfuse without the third"
+lanes_count=3
 first=$port_1
 port_1=$port_3
 port_3=$first

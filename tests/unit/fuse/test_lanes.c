@@ -68,7 +68,7 @@ static void fill(const struct k2i_route_stream *stream)
 		continue;
 }
 
-/* What the lane has had since it was looked into, but for single line ends: of `fill`. */
+/* The chunks that the lane has had since it was looked into, but for single line ends, which are those of `fill`. */
 static void assert_had(const struct k2i_mount_lane *lane, const char *wanted)
 {
 	struct k2hft_chunk_view view;
