@@ -20,9 +20,9 @@ extern "C" {
 /*
  * A client is the consumer of a ring. It connects to a receiver, goes on where that left off, sends what is committed
  * to the ring, takes acknowledgements and frees the room of what is acknowledged. When the connection breaks it
- * connects again, for as long as it is open. It has no loop of its own: either the caller waits until the descriptor
- * is readable or the time-out is over, and then calls k2hft_client_process; or k2hft_client_thread_start does that on
- * a thread.
+ * connects again, for as long as it is open; with `others` it goes to the next receiver when one does not answer. It has
+ * no loop of its own: either the caller waits until the descriptor is readable or the time-out is over, and then calls
+ * k2hft_client_process; or k2hft_client_thread_start does that on a thread.
  */
 struct k2hft_client;
 
@@ -119,7 +119,8 @@ K2HFT_API int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_clie
 
 /*
  * Stops the thread, if there is one, ends the connection and frees the client. Does not wait for acknowledgements:
- * what is not acknowledged stays in the ring. No other thread may use the client any more. NULL is allowed.
+ * what is not acknowledged stays in the ring. With K2HFT_CLIENT_RING_ENDS and a thread it waits for up to a second for
+ * unsettled receivers. No other thread may use the client any more. NULL is allowed.
  * Since 0.1.0.
  */
 K2HFT_API void k2hft_client_close(struct k2hft_client *client);
