@@ -158,7 +158,7 @@ $(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: $(RECEIVER_OBJECTS)
 $(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: LIBS = $(receiver_LIBS)
 $(B)/bin/k2hft $(B)/installed/k2hft: $(TOOLS_OBJECTS)
 $(B)/bin/k2hft $(B)/installed/k2hft: LIBS = $(receiver_LIBS)
-$(B)/obj/tools/serve/page.o: tools/serve/page.html
+$(B)/obj/lib/app/program/page.o: lib/app/program/page.html
 $(PROGRAMS): PATH_OF_LIBRARY = $$ORIGIN/../lib
 $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): PATH_OF_LIBRARY = $(run_path)
 $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): $(B)/run_path

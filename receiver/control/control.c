@@ -19,6 +19,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
+#include "app/program/page.h"
 #include "receiver/control/http.h"
 #include "receiver/listen/listener.h"
 #include "base/clock.h"
@@ -29,9 +30,9 @@
 
 #define CLIENT_NS UINT64_C(10000000000) /* for request and answer */
 #define DRAIN_BYTES_MAX 65536u          /* the most that may come behind an answered request */
-#define POINTER "k2hftfusesvr: /status (JSON), /metrics (Prometheus); see k2hft-stat(1)\n"
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define HTML_TYPE "text/html; charset=utf-8"
 #define JSON_TYPE "application/json"
 
 struct client {
@@ -39,7 +40,7 @@ struct client {
 	struct k2i_control *control;
 	struct bufferevent *stream;
 	uint64_t deadline_ns;
-	bool answered;
+	bool answered, head;
 	size_t drained_bytes;
 };
 
@@ -98,33 +99,59 @@ static void answer_send(struct client *client, int status, const char *type, con
 	client->answered = true;
 	(void)evbuffer_add_printf(output,
 				  "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-				  "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s"
-				  "Connection: close\r\n\r\n",
-				  status, k2i_http_reason(status), type, bytes, status == 405 ? "Allow: GET\r\n" : "");
-	(void)evbuffer_add(output, text, bytes);
+				  "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+				  "Content-Security-Policy: " K2I_PAGE_POLICY "\r\n%sConnection: close\r\n\r\n",
+				  status, k2i_http_reason(status), type, bytes,
+				  status == 405 ? "Allow: GET, HEAD\r\n" : "");
+	if (!client->head)
+		(void)evbuffer_add(output, text, bytes);
+}
+
+/* 503 with a line that says why, while records of a sender can't be written. */
+static void health_send(struct client *client, const struct k2i_status *status)
+{
+	uint64_t held = k2i_status_held(status);
+	char text[128];
+	int bytes = held ? snprintf(text, sizeof(text),
+				    "the records of %llu senders can't be written; /status and the log say why\n",
+				    (unsigned long long)held)
+			 : snprintf(text, sizeof(text), "fine\n");
+
+	answer_send(client, held ? 503 : 200, TEXT_TYPE, text, (size_t)bytes);
+}
+
+static void report_send(struct client *client, const char *type,
+			void (*fill)(const struct k2i_status *status, struct k2i_report *report))
+{
+	struct k2i_report report = {0};
+
+	fill(client->control->status, &report);
+	if (report.failed || !report.text)
+		answer_send(client, 503, TEXT_TYPE, "no memory\n", 10);
+	else
+		answer_send(client, 200, type, report.text, report.bytes);
+	free(report.text);
 }
 
 static void page_send(struct client *client, enum k2i_http_page page)
 {
 	const struct k2i_status *status = client->control->status;
-	struct k2i_report report = {0};
 
 	k2i_count(&status->service->counters->status_requests, 1);
-	if (page == K2I_HTTP_POINTER)
-		k2i_report_add(&report, "%s", POINTER);
-	else if (page == K2I_HTTP_STATUS)
-		k2i_status_json(status, &report);
-	else
-		k2i_status_metrics(status, &report);
-	if (report.failed || !report.text)
-		answer_send(client, 503, TEXT_TYPE, "no memory\n", 10);
-	else
-		answer_send(client, 200,
-			    page == K2I_HTTP_STATUS    ? JSON_TYPE
-			    : page == K2I_HTTP_METRICS ? METRICS_TYPE
-						       : TEXT_TYPE,
-			    report.text, report.bytes);
-	free(report.text);
+	switch (page) {
+	case K2I_HTTP_PAGE:
+		answer_send(client, 200, HTML_TYPE, k2i_page, k2i_page_bytes());
+		break;
+	case K2I_HTTP_STATUS:
+		report_send(client, JSON_TYPE, k2i_status_json);
+		break;
+	case K2I_HTTP_METRICS:
+		report_send(client, METRICS_TYPE, k2i_status_metrics);
+		break;
+	case K2I_HTTP_HEALTH:
+		health_send(client, status);
+		break;
+	}
 }
 
 /*
@@ -150,8 +177,8 @@ static void request_take(struct client *client, struct evbuffer *input)
 {
 	size_t bytes = evbuffer_get_length(input);
 	const char *text = (const char *)evbuffer_pullup(input, -1);
-	enum k2i_http_page page = K2I_HTTP_POINTER;
-	int status = text ? k2i_http_request(text, bytes, &page) : 0;
+	enum k2i_http_page page = K2I_HTTP_PAGE;
+	int status = text ? k2i_http_request(text, bytes, &page, &client->head) : 0;
 	const char *reason;
 
 	if (status == 0)

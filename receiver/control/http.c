@@ -10,7 +10,10 @@
 static const struct {
 	const char *path;
 	enum k2i_http_page page;
-} pages[] = {{"/", K2I_HTTP_POINTER}, {"/status", K2I_HTTP_STATUS}, {"/metrics", K2I_HTTP_METRICS}};
+} pages[] = {{"/", K2I_HTTP_PAGE},
+	     {"/status", K2I_HTTP_STATUS},
+	     {"/metrics", K2I_HTTP_METRICS},
+	     {"/health", K2I_HTTP_HEALTH}};
 
 const char *k2i_http_reason(int status)
 {
@@ -86,7 +89,7 @@ static const char *host_next(const char *line, const char *end)
 	return line;
 }
 
-int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page)
+int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page, bool *head)
 {
 	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end, *host;
 	bool complete = header_complete(bytes, byte_count);
@@ -113,7 +116,8 @@ int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *p
 	/* A server on the way could have heeded the other one. */
 	if (host && host_next(host, bytes + byte_count))
 		return 400;
-	if (path - bytes != 4 || memcmp(bytes, "GET", 3) != 0)
+	*head = path - bytes == 5 && memcmp(bytes, "HEAD", 4) == 0;
+	if (!*head && (path - bytes != 4 || memcmp(bytes, "GET", 3) != 0))
 		return 405;
 	return page_find(path, (size_t)(path_end - path), page);
 }

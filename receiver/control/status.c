@@ -24,14 +24,20 @@ static void held_count(void *argument, struct k2i_peer *peer)
 	*held += atomic_load_explicit(&peer->stall_error, memory_order_relaxed) != 0;
 }
 
+uint64_t k2i_status_held(const struct k2i_status *status)
+{
+	uint64_t held = 0;
+
+	k2i_peers_each(&status->service->peers, held_count, &held);
+	return held;
+}
+
 static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECEIVER_COUNTER_COUNT])
 {
 	struct k2i_service *service = status->service;
 	struct k2i_counters *counters = service->counters;
-	uint64_t held = 0;
 
-	k2i_peers_each(&service->peers, held_count, &held);
-	gauge_set(&counters->held_now, held);
+	gauge_set(&counters->held_now, k2i_status_held(status));
 	gauge_set(&counters->connections_open, atomic_load(&service->connections));
 	gauge_set(&counters->starved_now, atomic_load(&service->budget.starved));
 	gauge_set(&counters->buffer_bytes, atomic_load(&service->budget.taken));

@@ -18,6 +18,8 @@ struct k2i_status {
 /* The longest list of connections, and of files. Counters count all. */
 #define K2I_STATUS_LISTED_MAX 4096u
 
+/* Connections whose records can't be written now. */
+uint64_t k2i_status_held(const struct k2i_status *status);
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report);
 void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report);
 

@@ -86,7 +86,10 @@ def check_pages(receiver):
     assert metrics["k2hft_receiver_records_total"] == 3 and metrics["k2hft_receiver_info"] == 1
     names = {name.removeprefix("k2hft_receiver_").removesuffix("_total") for name in metrics}
     assert names == set(status["receiver"]) | {"info", "uptime_seconds"}, names ^ set(status["receiver"])
-    assert "/metrics" in receiver.get("/")[1]
+    assert 'fetch("status"' in receiver.get("/")[1]
+    assert receiver.get("/health")[1] == "fine\n"
+    head, _, body = receiver.exchange(b"HEAD /status HTTP/1.1\r\n\r\n").partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ") and b"Content-Length: " in head and not body, (head, body)
     assert receiver.get("/status?x=1")[1].startswith("{")
 
 
@@ -136,7 +139,7 @@ def check_connection(receiver):
 
 def check_refusals(receiver):
     for request, status in ((b"POST /status HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 405),
-                            (b"HEAD /status HTTP/1.1\r\n\r\n", 405), (b"DELETE / HTTP/1.0\n\n", 405),
+                            (b"HEAD /nothing HTTP/1.1\r\n\r\n", 404), (b"DELETE / HTTP/1.0\n\n", 405),
                             (b"get /status HTTP/1.1\r\n\r\n", 405), (b"GET /../etc/passwd HTTP/1.1\r\n\r\n", 404),
                             (b"GET /status/../status HTTP/1.1\r\n\r\n", 404), (b"GET //status HTTP/1.1\r\n\r\n", 404),
                             (b"GET %2fstatus HTTP/1.1\r\n\r\n", 404), (b"GET /statusx HTTP/1.1\r\n\r\n", 404),

@@ -64,7 +64,7 @@ start_receiver
 until_true 20 health 200 "^$mnt: fine: nothing waits\$" || fail "$(cat "$work/status" "$work/body")"
 
 answers / 200 || fail "/"
-cmp -s "$work/body" tools/serve/page.html || fail "another page"
+cmp -s "$work/body" lib/app/program/page.html || fail "another page"
 # Nothing of the page comes from elsewhere.
 grep -qE 'src=|https?://|@import' "$work/body" && fail "the page asks others"
 answers / 200 HEAD || fail "HEAD"

@@ -167,9 +167,18 @@ held=$!
 wait_until is held_now 1
 is held 1 || fail "held"
 "$k2hft" stat --json "127.0.0.1:$control" | grep -q '"held": "Is a directory"' || fail "why it is held"
+"$k2hft" stat "127.0.0.1:$control" | head -n 1 | grep -q ": 1 .* can't be written: .*: Is a directory" || fail "its verdict"
+health() {
+	python3 -c 'import http.client, sys
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=20)
+connection.request("GET", "/health")
+sys.exit(connection.getresponse().status != int(sys.argv[2]))' "$control" "$1"
+}
+health 503 || fail "it is healthy"
 rmdir "$dir/out/all"
 wait $held || fail "a held sender: $(cat "$dir/said")"
 wait_until is held_now 0
+health 200 || fail "it is not healthy again"
 
 # Records that can't be stored.
 receiver_stop TERM

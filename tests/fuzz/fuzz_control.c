@@ -12,8 +12,9 @@ static void request_run(const uint8_t *data, size_t size)
 {
 	char *copy = (char *)fuzz_copy(data, size);
 	static const char *const names[] = {"here", NULL};
-	enum k2i_http_page page = K2I_HTTP_POINTER;
-	int status = k2i_http_request(copy, size, &page);
+	enum k2i_http_page page = K2I_HTTP_PAGE;
+	bool head;
+	int status = k2i_http_request(copy, size, &page, &head);
 
 	fuzz_check(status == 0 || status == 200 || (status >= 400 && status <= 431));
 	fuzz_check(status != 0 || size < K2I_HTTP_HEADER_BYTES_MAX);
@@ -25,12 +26,13 @@ static void request_run(const uint8_t *data, size_t size)
 /* A terminal obeys nothing of it. */
 static void shown_check(const char *text, const struct json_value *status)
 {
-	char *shown = NULL;
+	char *shown = NULL, verdict[256];
 	size_t bytes;
 	FILE *output = open_memstream(&shown, &bytes);
 
 	fuzz_check(output);
 	text_show(output, text, true);
+	(void)stat_verdict_make(status, 1, verdict, sizeof(verdict));
 	stat_show_table(output, "target", status, NULL, 0, false);
 	stat_show_table(output, "target", status, status, 1, true);
 	stat_show_line(output, "target", status, true);

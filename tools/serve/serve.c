@@ -14,6 +14,7 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 
+#include "app/program/page.h"
 #include "tools/base/arguments.h"
 #include "tools/base/commands.h"
 #include "tools/base/errors.h"
@@ -74,9 +75,7 @@ static void answer(struct evhttp_request *request, int status, const char *type,
 	(void)evhttp_add_header(headers, "Content-Type", type);
 	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
 	(void)evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
-	(void)evhttp_add_header(headers, "Content-Security-Policy",
-				"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-				"connect-src 'self'; img-src data:; frame-ancestors 'none'");
+	(void)evhttp_add_header(headers, "Content-Security-Policy", K2I_PAGE_POLICY);
 	if (!body || evbuffer_add(body, text, bytes) < 0)
 		evhttp_send_error(request, HTTP_INTERNAL, NULL);
 	else
@@ -121,7 +120,7 @@ static void on_request(struct evhttp_request *request, void *argument)
 		}
 	}
 	if (!path || !*path || strcmp(path, "/") == 0)
-		answer(request, HTTP_OK, "text/html; charset=utf-8", serve_page, serve_page_bytes());
+		answer(request, HTTP_OK, "text/html; charset=utf-8", k2i_page, k2i_page_bytes());
 	else
 		answer(request, HTTP_NOTFOUND, "text/plain; charset=utf-8",
 		       "there are /, /metrics, /health and /status\n", 43);

@@ -44,8 +44,4 @@ char *serve_metrics_make(const struct serve_target *targets, size_t count);
 /* A line for each target; `*healthy`: none is stuck. */
 char *serve_health_make(const struct serve_target *targets, size_t count, bool *healthy);
 
-/* page.c: the page that browsers get. */
-extern const char serve_page[];
-size_t serve_page_bytes(void);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,19 +14,27 @@
 
 static int ask(const char *text)
 {
-	enum k2i_http_page page = K2I_HTTP_POINTER;
+	enum k2i_http_page page = K2I_HTTP_PAGE;
+	bool head;
 
-	return k2i_http_request(text, strlen(text), &page);
+	return k2i_http_request(text, strlen(text), &page, &head);
 }
 
 static void test_pages(void **state)
 {
-	enum k2i_http_page page = K2I_HTTP_POINTER;
+	enum k2i_http_page page = K2I_HTTP_PAGE;
 	const char *request = "GET /metrics?a=/b HTTP/1.0\nHost: x\n\n";
+	const char *head_request = "HEAD /health HTTP/1.1\r\n\r\n";
+	bool head = true;
 
 	(void)state;
-	assert_int_equal(k2i_http_request(request, strlen(request), &page), 200);
+	assert_int_equal(k2i_http_request(request, strlen(request), &page, &head), 200);
 	assert_int_equal(page, K2I_HTTP_METRICS);
+	assert_false(head);
+	assert_int_equal(k2i_http_request(head_request, strlen(head_request), &page, &head), 200);
+	assert_int_equal(page, K2I_HTTP_HEALTH);
+	assert_true(head);
+	assert_int_equal(ask("HEADX/ HTTP/1.1\r\n\r\n"), 400);
 	assert_int_equal(ask("GET /status HTTP/1.1\r\nA: b\r\n\r\n"), 200);
 	assert_int_equal(ask("GET / HTTP/1.1\r\n\r\nbehind"), 200);
 	assert_int_equal(ask("GET /status/ HTTP/1.1\r\n\r\n"), 404);
@@ -72,13 +81,14 @@ static void test_pieces(void **state)
 	const char *request = "GET /status HTTP/1.1\r\nHost: x\r\n\r\n";
 	char exact[64];
 	enum k2i_http_page page;
+	bool head;
 	size_t bytes;
 
 	(void)state;
 	for (bytes = 1; bytes < strlen(request); bytes++) {
 		char *end = memcpy(exact + sizeof(exact) - bytes, request, bytes);
 
-		assert_int_equal(k2i_http_request(end, bytes, &page), 0);
+		assert_int_equal(k2i_http_request(end, bytes, &page, &head), 0);
 	}
 }
 
@@ -86,13 +96,14 @@ static void test_long(void **state)
 {
 	char text[K2I_HTTP_HEADER_BYTES_MAX];
 	enum k2i_http_page page;
+	bool head;
 
 	(void)state;
 	memset(text, 'G', sizeof(text));
-	assert_int_equal(k2i_http_request(text, sizeof(text) - 1, &page), 0);
-	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
+	assert_int_equal(k2i_http_request(text, sizeof(text) - 1, &page, &head), 0);
+	assert_int_equal(k2i_http_request(text, sizeof(text), &page, &head), 431);
 	memset(text, '\0', sizeof(text));
-	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
+	assert_int_equal(k2i_http_request(text, sizeof(text), &page, &head), 431);
 }
 
 /* A client that speaks another protocol is told so at once, and does not wait for an answer that never comes. */
@@ -100,14 +111,15 @@ static void test_other_protocols(void **state)
 {
 	static const char sender[] = "K2HF\x01\x01\0\0", tls[] = "\x16\x03\x01\x02\0\x01\0\x01\xfc";
 	enum k2i_http_page page;
+	bool head;
 
 	(void)state;
-	assert_int_equal(k2i_http_request(sender, sizeof(sender) - 1, &page), 400);
-	assert_int_equal(k2i_http_request(tls, sizeof(tls) - 1, &page), 400);
+	assert_int_equal(k2i_http_request(sender, sizeof(sender) - 1, &page, &head), 400);
+	assert_int_equal(k2i_http_request(tls, sizeof(tls) - 1, &page, &head), 400);
 	/* Commands of CHMPX, which are a line; a request goes on behind its first. */
-	assert_int_equal(k2i_http_request("DUMP\n", 5, &page), 400);
-	assert_int_equal(k2i_http_request("SERVICEOUT host:8021\r\n", 22, &page), 400);
-	assert_int_equal(k2i_http_request("GET / HTTP/1.0\r\n", 16, &page), 0);
+	assert_int_equal(k2i_http_request("DUMP\n", 5, &page, &head), 400);
+	assert_int_equal(k2i_http_request("SERVICEOUT host:8021\r\n", 22, &page, &head), 400);
+	assert_int_equal(k2i_http_request("GET / HTTP/1.0\r\n", 16, &page, &head), 0);
 }
 
 static bool own(const char *header)
