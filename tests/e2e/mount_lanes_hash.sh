@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # DELIVERMODE = hash: each file goes whole and in order to one receiver, all of them get some, and where a file went it goes
-# again. A receiver that is away holds its own files only.
+# again; also if the worker is killed meanwhile.
 . tests/tools/mount.sh
 . tests/tools/lanes.inc
 settings='RINGSIZE = 256K
@@ -14,6 +14,7 @@ for file in $(seq 60); do
 done
 write_all() {
 	for file in $(seq 60); do
+		[ $((file % 15)) != 7 ] || kill -9 "$(pgrep -P "$mount_pid")"
 		cat "$work/written/$file" >>"$sent/$file" || return 1
 	done
 }
