@@ -83,8 +83,8 @@ struct k2hft_sender_options {
 struct k2hft_sender_stats {
 	size_t size;                             /* sizeof(struct k2hft_sender_stats), set by the caller */
 	uint64_t written_records, written_bytes; /* taken from writers; the bytes include line ends */
-	uint64_t dropped_records;                /* not taken, since the ring was full */
-	uint64_t unacked_records;                /* in the ring or in writers, and not acknowledged */
+	uint64_t dropped_records;                /* not taken, since the ring was full; of copies each counts */
+	uint64_t unacked_records;                /* in the rings or in writers, and not acknowledged; likewise */
 	uint64_t refused_writes;                 /* calls of k2hft_writer_write and _lines that returned an error */
 	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
 };
@@ -140,11 +140,60 @@ K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 K2HFT_API int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats);
 
 /*
- * Return the ring and the client of the sender, for k2hft_ring_stats and k2hft_client_stats. They belong to the sender
- * and end with it. The client is NULL if the sender is attached. Any thread. Since 0.1.0.
+ * Return the ring and the client of the sender, for k2hft_ring_stats and k2hft_client_stats; of several receivers those
+ * of the first lane, see k2hft_sender_lane. They belong to the sender and end with it. The client is NULL if the sender is
+ * attached. Any thread. Since 0.1.0.
  */
 K2HFT_API struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender);
 K2HFT_API struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender);
+
+/*
+ * The sender's way to one receiver. The structs belong to the sender, and end with it, or when a receiver is removed and
+ * the lane is drained.
+ */
+struct k2hft_lane {
+	size_t size; /* sizeof(struct k2hft_lane), set by the caller */
+	struct k2hft_ring *ring;
+	struct k2hft_client *client; /* NULL: the sender is attached, and so are the names */
+	const char *host, *port;     /* the receiver whose share this is; the client's stats tell who has it now */
+	uint32_t removed;            /* 1: it takes nothing more, and goes when it is drained */
+	uint32_t reserved;
+};
+#define K2HFT_LANE_INIT                                                                                                \
+	{                                                                                                              \
+		sizeof(struct k2hft_lane), NULL, NULL, NULL, NULL, 0, 0                                                \
+	}
+
+/* Returns how many lanes the sender has now: one for each receiver, and those that drain. Any thread. Since 0.1.0. */
+K2HFT_API uint32_t k2hft_sender_lane_count(struct k2hft_sender *sender);
+
+/*
+ * Fills in lane `index`, from 0 on; when one goes, those behind it move up. Any thread. -ENOENT there is none; -EINVAL an
+ * argument is NULL, or the size is not set. Since 0.1.0.
+ */
+K2HFT_API int k2hft_sender_lane(struct k2hft_sender *sender, uint32_t index, struct k2hft_lane *lane);
+
+/*
+ * Adds a receiver while writers write. With K2HFT_SPREAD_HASH it takes over its share of the streams; a write to such a
+ * stream waits until what was written before is acknowledged where that went, so that its order holds; with
+ * K2HFT_FULL_DROP it does not wait. A copy is made of `target`. Any thread.
+ *
+ * -EEXIST it is there already; -EBUSY it was removed, and its lane still drains; -EMSGSIZE its ring's file was left by
+ * another run and is smaller than the other rings; -ENOSPC there are K2HFT_TARGETS_MAX; -EINVAL as k2hft_sender_open, or
+ * the sender is attached; others as k2hft_sender_open. Since 0.1.0.
+ */
+K2HFT_API int k2hft_sender_target_add(struct k2hft_sender *sender, const struct k2hft_target *target);
+
+/*
+ * Removes a receiver while writers write, and does not wait: nothing new goes to it, and what it has not acknowledged is
+ * still sent to it, or, when it has not answered for failover_ms, to those that may take over. Then its lane is gone, and
+ * the ring's file is removed. If nobody may take over, because the others have copies, the rest is given up and logged
+ * then. Any thread.
+ *
+ * -ENOENT it is not there; -EINVAL an argument is NULL, the sender is attached, or it is the last receiver, or one of so
+ * many as there are copies; others as pthread_create(3). Since 0.1.0.
+ */
+K2HFT_API int k2hft_sender_target_remove(struct k2hft_sender *sender, const char *host, const char *port);
 
 /*
  * Fill in the options of the sender's ring, and of its client, for a program that opens both itself: it has a loop of

@@ -48,6 +48,9 @@ void k2i_client_publish(struct k2hft_client *client)
 	client->stats.window_end = client->positions.window_end;
 	client->stats.target = (uint32_t)(client->dial.target - client->targets.list);
 	client->stats.unsettled = client->move.receivers.unsettled_count;
+	/* relaxed, and below: the flag stands alone, and is old as soon as it is read. */
+	atomic_store_explicit(&client->published.connected, client->state == K2HFT_CLIENT_CONNECTED,
+			      memory_order_relaxed);
 	(void)pthread_mutex_lock(&client->published.lock);
 	if (client->published.stats.unsettled != client->stats.unsettled)
 		(void)pthread_cond_broadcast(&client->published.changed);
@@ -89,6 +92,11 @@ void k2i_client_fail(struct k2hft_client *client)
 {
 	client->broken = true;
 	k2i_client_waits_end(client);
+}
+
+bool k2i_client_connected(const struct k2hft_client *client)
+{
+	return atomic_load_explicit(&client->published.connected, memory_order_relaxed);
 }
 
 bool k2i_client_failed(struct k2hft_client *client)

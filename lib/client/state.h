@@ -190,7 +190,8 @@ struct k2i_client_published { /* publish.c: shared with other threads, under the
 	uint64_t drained_to;        /* nothing below this position is on its way */
 	uint64_t drained_all_count; /* how often nothing at all was, seen while somebody waited for that */
 	uint32_t drainers;
-	bool ended; /* nothing is sent any more */
+	bool ended;            /* nothing is sent any more */
+	atomic_bool connected; /* also read without the lock */
 };
 
 struct k2i_client_thread { /* thread.c, for a thread that starts and closes, or ends OpenSSL meanwhile */

@@ -55,7 +55,7 @@ static inline void k2i_writer_leave(struct k2hft_writer *writer)
 	k2i_writer_idle(writer, writer->asymmetric);
 	if (k2i_writer_seal_asked(writer))
 		k2i_writer_seal_own(writer);
-	if (writer->announce)
+	if (atomic_load_explicit(&writer->announce, memory_order_relaxed)) /* its own */
 		k2i_writer_announce(writer);
 }
 

@@ -2,9 +2,13 @@
 #include "sender/lane.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/caller.h"
 #include "client/client.h"
 #include "ring/ring.h"
+#include "sender/sender.h"
+#include "sender/target.h"
 #include "sender/writer.h"
 
 /* The largest payload is the largest entry without its header and padding. */
@@ -17,50 +21,39 @@ static size_t smaller(size_t one, size_t other)
 	return one < other ? one : other;
 }
 
-/* Sizes that one writer may take, so that several fit into a small ring. */
-static void sizes_set(struct k2i_lane *lane)
+struct k2i_lane_sizes k2i_lane_sizes(const struct k2i_lane *lane)
 {
 	size_t ring_bytes = (size_t)k2i_ring_bytes(lane->ring); /* it is mapped */
 	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
+	size_t piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
 
-	lane->open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16);
-	lane->piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
-	lane->run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - lane->piece_bytes_max);
+	return (struct k2i_lane_sizes){
+		.open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16),
+		.piece_bytes_max = piece_bytes_max,
+		.run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - piece_bytes_max),
+	};
 }
 
-void k2i_lane_init(struct k2i_lane *lane)
+struct k2i_lane *k2i_lane_create(struct k2hft_sender *sender)
 {
-	lane->ring = NULL;
-	lane->client = NULL;
+	K2I_ERRNO_KEPT;
+	struct k2i_lane *lane = calloc(1, sizeof(*lane));
+
+	if (!lane)
+		return NULL;
+	lane->sender = sender;
 	k2i_turnstile_init(&lane->room);
-}
-
-int k2i_lane_open(struct k2i_lane *lane, const struct k2hft_ring_options *options)
-{
-	int status = k2hft_ring_open(options, &lane->ring);
-
-	if (status == 0)
-		sizes_set(lane);
-	return status;
-}
-
-int k2i_lane_attach(struct k2i_lane *lane, const char *ring_path)
-{
-	int status = k2hft_ring_attach(ring_path, &lane->ring);
-
-	if (status == 0)
-		sizes_set(lane);
-	return status;
+	return lane;
 }
 
 int k2i_lane_client_start(struct k2i_lane *lane, const struct k2hft_client_options *options,
-			  void (*hook)(void *argument), void *argument)
+			  void (*hook)(void *argument))
 {
 	int status = k2hft_client_open(lane->ring, options, &lane->client);
 
 	if (status)
 		return status;
-	k2i_client_claim_hook_set(lane->client, hook, argument);
+	k2i_client_claim_hook_set(lane->client, hook, lane);
 	return k2hft_client_thread_start(lane->client);
 }
 
@@ -69,6 +62,9 @@ void k2i_lane_close(struct k2i_lane *lane)
 	k2hft_client_close(lane->client);
 	k2hft_ring_close(lane->ring);
 	k2i_turnstile_destroy(&lane->room);
+	k2i_target_free(&lane->target);
+	free(lane->ring_path);
+	free(lane);
 }
 
 /* A wait for the turn may have brought room, too. */
@@ -80,4 +76,16 @@ int k2i_lane_room_wait(struct k2i_lane *lane, struct k2i_turnstile_place *place,
 		return status < 0 ? status : 0;
 	status = lane->client ? k2i_client_room_wait(lane->client, bytes, ROOM_WAIT_MS) : -EBUSY;
 	return status == -EBUSY ? k2hft_ring_space_wait(lane->ring, bytes, ROOM_WAIT_MS) : status;
+}
+
+bool k2i_lane_connected(const struct k2i_lane *lane)
+{
+	return lane->client && k2i_client_connected(lane->client);
+}
+
+uint64_t k2i_lane_unacked_bytes(const struct k2i_lane *lane)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(lane->ring);
+
+	return stats.tail > stats.head ? stats.tail - stats.head : 0;
 }

@@ -32,6 +32,10 @@
  * waits; the writer stores `open` before its claim, and asks at the end of the call whether the client sleeps. All four
  * are sequentially consistent (edge S4), so that one of them sees the other.
  *
+ * The writer's places in lanes go with the right to the open chunk: a sealer leaves lanes for an idle writer, too. But a
+ * writer that announces its chunk still looks at its lane when the call is over: `announce` goes down when it is done with
+ * that (S6, release), and a sealer that sees it up (acquire) leaves the places alone.
+ *
  * For statistics sealed_records is stored last, by a release, and read first, by an acquire (edge S5): it is never ahead of
  * `records`. All other relaxed accesses of these files are to counters, to what the sender's mutex protects (seal_ticket is
  * stored under it alone), or to what the thread itself has stored.
@@ -92,12 +96,27 @@ static void seal_one(struct k2hft_writer *writer)
 	if (atomic_load_explicit(&writer->busy, memory_order_seq_cst)) /* edge S2 */
 		return;
 	k2i_writer_commit_open(writer, true);
+	if (!atomic_load_explicit(&writer->announce, memory_order_acquire)) /* edge S6 */
+		k2i_writer_places_renew(writer);
 	atomic_store_explicit(&writer->seal_ticket, 0, memory_order_release); /* edge S3 */
 	/* Another may wait for a ticket that was left to the writer, who finds none now between W4 and W5. */
 	(void)pthread_cond_broadcast(&writer->sender->sealed);
 }
 
-uint64_t k2i_sender_seal(struct k2hft_sender *sender)
+/* Whether the writer has a chunk open in lane `number`, 0: in any, or has yet to follow the sender's lanes. */
+static bool seal_needed(const struct k2hft_writer *writer, uint32_t number)
+{
+	uint32_t open = atomic_load_explicit(&writer->open, memory_order_seq_cst); /* edge S4 */
+
+	if (open == K2I_OPEN_NONE)
+		/* relaxed: stored with the mutex held, as the other two are. */
+		return !number && (writer->behind_count ||
+				   writer->lanes_version !=
+					   atomic_load_explicit(&writer->sender->lanes_version, memory_order_relaxed));
+	return !number || open == number || open == K2I_OPEN_ANY;
+}
+
+static uint64_t seal(struct k2hft_sender *sender, uint32_t number)
 {
 	bool any = false;
 	uint64_t ticket;
@@ -105,7 +124,7 @@ uint64_t k2i_sender_seal(struct k2hft_sender *sender)
 	(void)pthread_mutex_lock(&sender->mutex);
 	ticket = ++sender->seal_ticket;
 	for (struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
-		if (!atomic_load_explicit(&writer->open, memory_order_seq_cst)) /* edge S4 */
+		if (!seal_needed(writer, number))
 			continue;
 		any = true;
 		if (!atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed))
@@ -121,6 +140,16 @@ uint64_t k2i_sender_seal(struct k2hft_sender *sender)
 	return ticket;
 }
 
+uint64_t k2i_sender_seal(struct k2hft_sender *sender)
+{
+	return seal(sender, 0);
+}
+
+void k2i_lane_seal(struct k2i_lane *lane)
+{
+	(void)seal(lane->sender, lane->number);
+}
+
 void k2i_writer_seal_own(struct k2hft_writer *writer)
 {
 	struct k2hft_sender *sender = writer->sender;
@@ -128,6 +157,7 @@ void k2i_writer_seal_own(struct k2hft_writer *writer)
 	(void)pthread_mutex_lock(&sender->mutex);
 	if (atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed)) {
 		k2i_writer_commit_open(writer, true);
+		k2i_writer_places_renew(writer);
 		/* Edge S3 is for sealers' zeros alone: this thread reads its own. The release costs nothing here. */
 		atomic_store_explicit(&writer->seal_ticket, 0, memory_order_release);
 		(void)pthread_cond_broadcast(&sender->sealed);
@@ -137,12 +167,14 @@ void k2i_writer_seal_own(struct k2hft_writer *writer)
 
 void k2i_writer_announce(struct k2hft_writer *writer)
 {
-	const struct k2i_lane *lane = writer->to.lane;
+	for (uint32_t at = 0; at < writer->copy_count; at++) {
+		const struct k2i_lane *lane = writer->to[at].lane;
 
-	writer->announce = false;
-	k2i_consumer_wake_asleep(lane->ring); /* edge S4 */
-	if (lane->client)
-		k2i_client_claim_begun(lane->client);
+		k2i_consumer_wake_asleep(lane->ring); /* edge S4 */
+		if (lane->client)
+			k2i_client_claim_begun(lane->client);
+	}
+	atomic_store_explicit(&writer->announce, false, memory_order_release); /* edge S6 */
 }
 
 static bool ticket_pending(const struct k2hft_sender *sender, uint64_t ticket)

@@ -35,60 +35,6 @@ static int deadline_left_ms(uint64_t deadline_ns)
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-static void claim_in_the_way(void *argument)
-{
-	(void)k2i_sender_seal(argument);
-}
-
-static struct k2hft_ring_options ring_options_of(const struct k2hft_sender_options *options)
-{
-	return (struct k2hft_ring_options){
-		.size = sizeof(struct k2hft_ring_options),
-		.path = options->ring_path,
-		.ring_bytes = options->ring_bytes,
-		.flags = options->ring_flags,
-	};
-}
-
-static struct k2hft_client_options client_options_of(const struct k2hft_sender_options *options)
-{
-	/* A ring without a name is found by nobody later. */
-	bool ends = !options->ring_path || options->ring_flags & K2HFT_RING_TEMPORARY;
-
-	return (struct k2hft_client_options){
-		.size = sizeof(struct k2hft_client_options),
-		.host = options->host,
-		.port = options->port,
-		.host_name = options->host_name,
-		.level = options->level,
-		.compress = options->compress,
-		.batch_records_max = options->batch_records_max,
-		.expire_s = options->expire_s,
-		.flags = ends ? K2HFT_CLIENT_RING_ENDS : 0,
-		.tls = options->tls,
-	};
-}
-
-int k2hft_sender_ring_options(const struct k2hft_sender_options *options, struct k2hft_ring_options *ring_options)
-{
-	struct k2hft_sender_options known;
-	int status = ring_options ? k2i_options_copy(&known, sizeof(known), options) : -EINVAL;
-
-	if (status == 0)
-		*ring_options = ring_options_of(&known);
-	return status;
-}
-
-int k2hft_sender_client_options(const struct k2hft_sender_options *options, struct k2hft_client_options *client_options)
-{
-	struct k2hft_sender_options known;
-	int status = client_options ? k2i_options_copy(&known, sizeof(known), options) : -EINVAL;
-
-	if (status == 0)
-		*client_options = client_options_of(&known);
-	return status;
-}
-
 static int sender_create(struct k2hft_sender **sender)
 {
 	K2I_ERRNO_KEPT;
@@ -96,21 +42,46 @@ static int sender_create(struct k2hft_sender **sender)
 
 	if (!made)
 		return -ENOMEM;
+	(void)pthread_mutex_init(&made->change, NULL);
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	k2i_condition_init(&made->sealed);
-	k2i_lane_init(&made->lane);
 	*sender = made;
 	return 0;
 }
 
 void k2i_sender_free(struct k2hft_sender *sender)
 {
+	k2i_sender_enders_stop(sender);
 	/* Also into a ring that is left to others. */
-	(void)k2i_writers_end_lines(sender);
-	k2i_lane_close(&sender->lane);
+	(void)k2i_writers_end_lines(sender, NULL);
+	for (uint32_t at = 0; at < sender->lane_count; at++)
+		k2i_lane_close(sender->lanes[at]);
+	free(sender->lanes);
+	k2i_sender_options_free(&sender->options);
 	(void)pthread_cond_destroy(&sender->sealed);
 	(void)pthread_mutex_destroy(&sender->mutex);
+	(void)pthread_mutex_destroy(&sender->change);
 	free(sender);
+}
+
+/* The single lane of a sender without a client. */
+static int lane_alone(struct k2hft_sender *sender, const struct k2hft_ring_options *options, const char *attach_path)
+{
+	struct k2i_lane *lane = k2i_lane_create(sender);
+	int status;
+
+	if (!lane)
+		return -ENOMEM;
+	status = options ? k2hft_ring_open(options, &lane->ring) : k2hft_ring_attach(attach_path, &lane->ring);
+	if (status == 0)
+		status = k2i_sender_lane_add(sender, lane);
+	if (status) {
+		k2i_lane_close(lane);
+		return status;
+	}
+	sender->sizes = k2i_lane_sizes(lane);
+	sender->others_send = true;
+	return 0;
 }
 
 int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender)
@@ -122,7 +93,7 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 		return status;
 	made->full = full;
 	made->asymmetric = k2i_seal_asymmetric();
-	status = k2i_lane_open(&made->lane, ring_options);
+	status = lane_alone(made, ring_options, NULL);
 	if (status)
 		k2i_sender_free(made);
 	else
@@ -132,44 +103,34 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 
 int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
 {
-	struct k2hft_ring_options ring_options;
-	struct k2hft_client_options client_options;
 	struct k2hft_sender_options known;
 	struct k2hft_sender *made;
-	uint64_t waiting;
 	int status = k2i_options_copy(&known, sizeof(known), options);
 
 	if (status)
 		return status;
 	if (!sender)
 		return -EINVAL;
-	if (known.full > K2HFT_FULL_DROP)
-		return k2i_option_refuse("full = %u is not known", known.full);
-	if (known.target_count)
-		return k2i_option_refuse("target_count = %u: several receivers are not available", known.target_count);
-	if (known.reserved)
-		return k2i_option_refuse("reserved = %u is not 0", known.reserved);
 	/* Before a ring file is begun afresh for it. */
-	client_options = client_options_of(&known);
-	status = k2i_client_options_check(&client_options);
+	status = k2i_sender_options_check(&known);
 	if (status)
 		return status;
-	ring_options = ring_options_of(&known);
-	waiting = k2i_ring_waiting(&ring_options);
-	status = k2i_sender_create(&ring_options, known.full, &made);
+	status = sender_create(&made);
 	if (status)
 		return status;
-	if (waiting)
-		k2i_log(K2HFT_LOG_WARNING,
-			"sender: %s is begun afresh: %llu records in it that were not acknowledged are lost",
-			known.ring_path, (unsigned long long)waiting);
-	status = k2i_lane_client_start(&made->lane, &client_options, claim_in_the_way, made);
-	if (status) {
+	made->full = known.full;
+	made->asymmetric = k2i_seal_asymmetric();
+	made->spread = known.spread;
+	made->copies = known.copies ? known.copies : 1;
+	made->copies_kept = known.spread == K2HFT_SPREAD_ALL || made->copies > 1;
+	status = k2i_sender_options_copy(&known, &made->options);
+	if (status == 0)
+		status = k2i_sender_lanes_open(made, &known);
+	if (status)
 		k2i_sender_free(made);
-		return status;
-	}
-	*sender = made;
-	return 0;
+	else
+		*sender = made;
+	return status;
 }
 
 int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
@@ -183,7 +144,8 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 	if (status)
 		return status;
 	made->attached = true;
-	status = k2i_lane_attach(&made->lane, ring_path);
+	made->copies = 1;
+	status = lane_alone(made, NULL, ring_path);
 	if (status)
 		k2i_sender_free(made);
 	else
@@ -198,15 +160,15 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
-	uint64_t target = k2i_ring_stats(sender->lane.ring).tail;
+	uint64_t target = k2i_ring_stats(sender->lanes[0]->ring).tail;
 	struct k2hft_ring_stats stats;
 	bool abandoned;
 	K2I_ERRNO_KEPT;
 
 	for (;;) {
 		/* Before the positions: what the process did at last is in them. */
-		abandoned = k2i_ring_abandoned(sender->lane.ring);
-		stats = k2i_ring_stats(sender->lane.ring);
+		abandoned = k2i_ring_abandoned(sender->lanes[0]->ring);
+		stats = k2i_ring_stats(sender->lanes[0]->ring);
 		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
 		if (stats.head >= target || stats.head >= stats.tail)
 			return 0;
@@ -218,15 +180,30 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	}
 }
 
+/* The first failure counts, but one lane that is late must not hide that another has ended. */
+static int lanes_drain(struct k2hft_sender *sender, uint64_t deadline_ns)
+{
+	struct k2i_lane **lanes;
+	uint32_t count = k2i_sender_lanes_hold(sender, &lanes);
+	int status = count ? 0 : -ENOMEM;
+
+	for (uint32_t at = 0; at < count; at++) {
+		int error = k2hft_client_drain(lanes[at]->client, deadline_left_ms(deadline_ns));
+
+		if (status == 0 || status == -ETIMEDOUT)
+			status = error ? error : status;
+	}
+	k2i_sender_lanes_release(sender, lanes, count);
+	return status;
+}
+
 static int sender_flush(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	int status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
 
 	if (status)
 		return status;
-	if (!sender->lane.client)
-		return acked_wait(sender, deadline_ns);
-	return k2hft_client_drain(sender->lane.client, deadline_left_ms(deadline_ns));
+	return sender->others_send ? acked_wait(sender, deadline_ns) : lanes_drain(sender, deadline_ns);
 }
 
 int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
@@ -243,7 +220,7 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 	if (!sender)
 		return 0;
 	status = sender_flush(sender, deadline_ns);
-	if (status == 0 && k2i_writers_end_lines(sender))
+	if (status == 0 && k2i_writers_end_lines(sender, NULL))
 		status = sender_flush(sender, deadline_ns);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)
 		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",
@@ -255,7 +232,6 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats)
 {
 	struct k2hft_sender_stats known = {.size = sizeof(known)};
-	struct k2hft_ring_stats ring;
 	uint64_t open_records = 0;
 
 	if (!sender || !stats)
@@ -268,25 +244,32 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 		uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_acquire); /* edge S5 */
 		uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
 
-		open_records += records - sealed;
+		open_records += (records - sealed) * writer->copy_count;
 		known.written_records += records;
 		known.written_bytes += atomic_load_explicit(&writer->bytes, memory_order_relaxed);
 		known.dropped_records += atomic_load_explicit(&writer->dropped_records, memory_order_relaxed);
 	}
+	for (uint32_t at = 0; at < sender->lane_count; at++)
+		known.unacked_records += k2i_ring_stats(sender->lanes[at]->ring).unacked_records;
 	(void)pthread_mutex_unlock(&sender->mutex);
 	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
 	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
-	ring = k2i_ring_stats(sender->lane.ring);
-	known.unacked_records = open_records + ring.unacked_records;
+	known.unacked_records += open_records;
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 
 struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender)
 {
-	return sender->lane.ring;
+	struct k2hft_lane lane = K2HFT_LANE_INIT;
+
+	(void)k2hft_sender_lane(sender, 0, &lane);
+	return lane.ring;
 }
 
 struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender)
 {
-	return sender->lane.client;
+	struct k2hft_lane lane = K2HFT_LANE_INIT;
+
+	(void)k2hft_sender_lane(sender, 0, &lane);
+	return lane.client;
 }

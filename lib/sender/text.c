@@ -104,7 +104,7 @@ static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	if (status)
 		return status;
 	/* An open chunk has no flags and is for small amounts. */
-	if (!writer->continued && writer->tail_bytes + bytes <= writer->to.lane->open_bytes_max / 2)
+	if (!writer->continued && writer->tail_bytes + bytes <= writer->sender->sizes.open_bytes_max / 2)
 		return lines_append(writer, text, bytes, records);
 	status = k2i_writer_put(writer, &piece);
 	if (status)
@@ -187,15 +187,15 @@ static size_t line_bytes(const uint8_t *text, size_t bytes)
 /* The end of what goes into the next chunk: lines up to a run, or one long line; 0: no line ends there. */
 static size_t run_end(const struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
 {
-	const struct k2i_lane *lane = writer->to.lane;
+	const struct k2i_lane_sizes *sizes = &writer->sender->sizes;
 	size_t limit = 0, furthest;
 	const uint8_t *end = NULL;
 
-	if (writer->tail_bytes < lane->run_bytes_max) {
-		limit = smaller(bytes, lane->run_bytes_max - writer->tail_bytes);
+	if (writer->tail_bytes < sizes->run_bytes_max) {
+		limit = smaller(bytes, sizes->run_bytes_max - writer->tail_bytes);
 		end = memrchr(text, '\n', limit);
 	}
-	furthest = smaller(bytes, lane->piece_bytes_max - writer->tail_bytes);
+	furthest = smaller(bytes, sizes->piece_bytes_max - writer->tail_bytes);
 	if (!end && furthest > limit)
 		end = memchr(text + limit, '\n', furthest - limit);
 	return end ? (size_t)(end - text) + 1 : 0;
@@ -216,8 +216,8 @@ static int text_step(struct k2hft_writer *writer, const uint8_t *text, size_t by
 		records = k2i_line_ends_count(text, *step);
 		return full_drop(writer, lines_put(writer, text, *step, records), records);
 	}
-	if (writer->tail_bytes + bytes > writer->to.lane->piece_bytes_max) {
-		*step = writer->to.lane->piece_bytes_max - writer->tail_bytes;
+	if (writer->tail_bytes + bytes > writer->sender->sizes.piece_bytes_max) {
+		*step = writer->sender->sizes.piece_bytes_max - writer->tail_bytes;
 		if (*step < K2I_UTF8_BYTES_MAX)
 			*step = 0;
 		return full_drop(writer, piece_put(writer, text, *step), 0);
@@ -257,14 +257,16 @@ int k2i_writer_tail_end(struct k2hft_writer *writer)
 				  .flags = continued_flag(writer)};
 	int status;
 
-	if (!writer->tail_bytes && !writer->end_missing)
+	if (!writer->tail_bytes && !writer->end_missing && writer->copy_count == 1)
 		return 0;
 	k2i_writer_enter(writer);
 	status = k2i_writer_end_put(writer);
+	if (writer->copy_count > 1)
+		(void)k2i_copies_end(writer);
 	if (status == 0 && writer->tail_bytes)
 		status = k2i_writer_put(writer, &piece);
-	if (status == 0) {
-		k2i_writer_count_sealed(writer, writer->tail_bytes ? 1 : 0, writer->tail_bytes);
+	if (status == 0 && writer->tail_bytes) {
+		k2i_writer_count_sealed(writer, 1, writer->tail_bytes);
 		writer->tail_bytes = 0;
 		writer->continued = false;
 	}
@@ -284,7 +286,7 @@ int k2hft_writer_lines_end(struct k2hft_writer *writer)
 
 int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes)
 {
-	size_t run_bytes = writer->to.lane->run_bytes_max, claimed_bytes;
+	size_t run_bytes = writer->sender->sizes.run_bytes_max, claimed_bytes;
 	void *claimed;
 	int status;
 
@@ -296,11 +298,12 @@ int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *byt
 	if (status == 0)
 		status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
 					  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);
+	if (status == 0)
+		writer->reserved = claimed; /* before the end of the call: its place in the lane is not renewed */
 	k2i_writer_leave(writer);
 	/* There is no record yet to be dropped. */
 	if (status)
 		return status == -ENOBUFS ? -EAGAIN : status;
-	writer->reserved = claimed;
 	writer->reserved_bytes = claimed_bytes;
 	*memory = writer->reserved + writer->tail_bytes;
 	*bytes = claimed_bytes - writer->tail_bytes;
@@ -350,7 +353,7 @@ static int reserved_text(struct k2hft_writer *writer, size_t bytes)
 	all = writer->tail_bytes + bytes;
 	if (end)
 		return reserved_lines(writer, all - rest_bytes, rest_bytes, true);
-	if (all > writer->to.lane->piece_bytes_max) {
+	if (all > writer->sender->sizes.piece_bytes_max) {
 		cut = last_character(writer->reserved, all);
 		return reserved_lines(writer, cut, all - cut, false);
 	}
@@ -374,12 +377,14 @@ int k2hft_writer_commit(struct k2hft_writer *writer, size_t bytes)
 
 	if (!writer->reserved || bytes > writer->reserved_bytes - writer->tail_bytes)
 		return -EINVAL;
+	k2i_writer_enter(writer);
 	if (bytes)
 		status = writer->binary ? reserved_block(writer, bytes) : reserved_text(writer, bytes);
 	/* Nothing of it was published: the claim goes back. */
 	if (writer->reserved && status == 0) {
-		(void)k2hft_producer_discard(writer->to.producer);
+		k2i_writer_discard_claim(writer);
 		writer->reserved = NULL;
 	}
+	k2i_writer_leave(writer);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #endif
 
 #include "base/caller.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
@@ -50,7 +52,15 @@ static void writer_unlink(struct k2hft_writer *writer)
 	(void)pthread_mutex_unlock(&sender->mutex);
 }
 
-static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hft_writer **writer)
+static void writer_free(struct k2hft_writer *writer)
+{
+	k2i_writer_places_close(writer);
+	free(writer->path);
+	free(writer->tail);
+	free(writer);
+}
+
+static int writer_create(struct k2hft_sender *sender, const char *path, uint32_t mode, struct k2hft_writer **writer)
 {
 	K2I_ERRNO_KEPT;
 	struct k2hft_writer *made = aligned_alloc(K2I_CACHE_LINE_BYTES, sizeof(*made));
@@ -59,22 +69,20 @@ static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hf
 		return -ENOMEM;
 	memset(made, 0, sizeof(*made));
 	made->sender = sender;
-	made->to.lane = &sender->lane;
+	made->full = sender->full;
+	made->random = k2i_clock_ns(CLOCK_MONOTONIC) | 1;
 	made->asymmetric = sender->asymmetric;
 	made->binary = mode == K2HFT_STREAM_BINARY;
 	made->each_call = sender->attached;
 	made->open_bytes = K2I_OPEN_BYTES_FIRST;
 	made->writer_pid = (uint32_t)getpid();
+	made->path = strdup(path);
+	if (!made->path) {
+		free(made);
+		return -ENOMEM;
+	}
 	*writer = made;
 	return 0;
-}
-
-static void writer_free(struct k2hft_writer *writer)
-{
-	k2hft_producer_close(writer->to.producer);
-	(void)k2hft_stream_release(writer->to.lane->ring, writer->to.stream_id);
-	free(writer->tail);
-	free(writer);
 }
 
 static void unended_add(struct k2hft_writer *writer)
@@ -87,13 +95,13 @@ static void unended_add(struct k2hft_writer *writer)
 	(void)pthread_mutex_unlock(&sender->mutex);
 }
 
-/* A writer that owes a line end to the stream, 0: to any; NULL: none does. */
-static struct k2hft_writer *unended_take(struct k2hft_sender *sender, uint32_t stream_id)
+/* A writer that owes a line end, in `lane` unless that is NULL, to the stream unless that is; NULL: none does. */
+static struct k2hft_writer *unended_take(struct k2hft_sender *sender, const struct k2i_lane *lane, const char *path)
 {
 	struct k2hft_writer **place = &sender->unended, *taken;
 
 	(void)pthread_mutex_lock(&sender->mutex);
-	while (*place && stream_id && (*place)->to.stream_id != stream_id)
+	while (*place && ((lane && (*place)->to->lane != lane) || (path && strcmp((*place)->path, path) != 0)))
 		place = &(*place)->next;
 	taken = *place;
 	if (taken)
@@ -102,65 +110,66 @@ static struct k2hft_writer *unended_take(struct k2hft_sender *sender, uint32_t s
 	return taken;
 }
 
-bool k2i_writers_end_lines(struct k2hft_sender *sender)
+bool k2i_writers_end_lines(struct k2hft_sender *sender, const struct k2i_lane *lane)
 {
-	const uint32_t full = sender->full;
 	struct k2hft_writer *writer;
 	bool any = false;
 
-	/* Room is not waited for: after a signal, those who wait for it owe ends, too. */
-	sender->full = K2HFT_FULL_FAIL;
-	while ((writer = unended_take(sender, 0)) != NULL) {
+	while ((writer = unended_take(sender, lane, NULL)) != NULL) {
 		any = true;
+		/* Room is not waited for: after a signal, those who wait for it owe ends, too. */
+		writer->full = K2HFT_FULL_FAIL;
 		(void)k2i_writer_tail_end(writer);
 		writer_free(writer);
 	}
-	sender->full = full;
 	return any;
 }
 
-/* Before anything of this one comes, the end of the line that one before it has left. */
+/* Before anything of this one comes, the end of the line that one before it has left, where that has left it. */
 static void unended_inherit(struct k2hft_writer *writer)
 {
-	struct k2hft_writer *before = unended_take(writer->sender, writer->to.stream_id);
+	for (uint32_t at = 0; at < writer->place_count; at++) {
+		struct k2i_writer_lane *place = &writer->places[at];
+		struct k2hft_writer *before = unended_take(writer->sender, place->lane, writer->path);
 
-	if (!before)
+		if (!before)
+			continue;
+		for (uint32_t copy = 0; copy < writer->copy_count && copy < before->copy_count; copy++) {
+			writer->places[copy].skips = before->to[copy].skips;
+			writer->places[copy].end_due = before->to[copy].end_due;
+		}
+		writer->to = writer->copy_count > 1 ? writer->places : place;
+		writer->end_missing = before->end_missing;
+		writer->record_goes_on = before->record_goes_on;
+		writer_free(before);
 		return;
-	writer->end_missing = true;
-	writer_free(before);
+	}
 }
 
 static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t mode, struct k2hft_writer **writer)
 {
-	struct k2hft_stream stream = {.path = path, .mode = mode};
 	struct k2hft_writer *made;
 	int status;
 
 	if (!sender || !path || !writer)
 		return -EINVAL;
-	status = writer_create(sender, mode, &made);
+	status = writer_create(sender, path, mode, &made);
 	if (status)
 		return status;
-	status = k2hft_stream_declare(made->to.lane->ring, &stream, &made->to.stream_id);
+	status = k2i_writer_places_open(made);
 	if (status == -EINVAL)
 		k2i_log(K2HFT_LOG_ERROR,
 			"sender: \"%s\" can't be the name of a stream: it must be a relative path without empty, "
 			"\".\" and \"..\" parts and without control characters",
 			path);
-	if (status)
-		goto fail;
-	status = k2hft_producer_open(made->to.lane->ring, &made->to.producer);
-	if (status)
-		goto fail_declared;
+	if (status) {
+		writer_free(made);
+		return status;
+	}
 	unended_inherit(made);
 	writer_link(made);
 	*writer = made;
 	return 0;
-fail_declared:
-	(void)k2hft_stream_release(made->to.lane->ring, made->to.stream_id);
-fail:
-	free(made);
-	return status;
 }
 
 int k2hft_writer_open(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer)
@@ -188,32 +197,33 @@ void k2hft_writer_close(struct k2hft_writer *writer)
 	k2i_writer_commit_open(writer, true);
 	k2i_writer_leave(writer);
 	writer_unlink(writer);
-	if (writer->end_missing)
+	if (writer->end_missing || (writer->copy_count > 1 && !k2i_copies_end(writer)))
 		unended_add(writer);
 	else
 		writer_free(writer);
 }
 
 /* Whether a record in pieces may begin: a sender that must not wait for room in the middle of one looks before. */
-static int pieces_admit(const struct k2hft_writer *writer, size_t bytes)
+static int pieces_admit(struct k2hft_writer *writer, size_t bytes)
 {
-	const struct k2hft_sender *sender = writer->sender;
-	const struct k2i_lane *lane = writer->to.lane;
-	uint64_t needed = bytes + (bytes / lane->piece_bytes_max + 1) * PIECE_OVERHEAD_BYTES;
+	const struct k2i_lane *lane = writer->to->lane;
+	uint64_t needed = bytes + (bytes / writer->sender->sizes.piece_bytes_max + 1) * PIECE_OVERHEAD_BYTES;
 
-	if (sender->full == K2HFT_FULL_BLOCK)
+	if (writer->full == K2HFT_FULL_BLOCK)
 		return 0;
 	if (needed > k2i_ring_bytes(lane->ring) / 2)
 		return -EMSGSIZE;
+	if (writer->copy_count > 1)
+		return k2i_copies_admit(writer, needed);
 	if (needed <= k2i_ring_free_bytes(lane->ring))
 		return 0;
-	return sender->full == K2HFT_FULL_FAIL ? -EAGAIN : -ENOBUFS;
+	return writer->full == K2HFT_FULL_FAIL ? -EAGAIN : -ENOBUFS;
 }
 
 /* A record in chunks of its own: one, or as many pieces as it needs. */
 static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t bytes)
 {
-	size_t end_bytes = writer->binary ? 0 : 1, piece_bytes = writer->to.lane->piece_bytes_max, at = 0;
+	size_t end_bytes = writer->binary ? 0 : 1, piece_bytes = writer->sender->sizes.piece_bytes_max, at = 0;
 	struct k2i_piece piece = {.record_count = 1};
 	int status = 0;
 
@@ -230,6 +240,8 @@ static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t
 		status = k2i_writer_put(writer, &piece);
 		at += piece.first_bytes;
 	}
+	if (writer->copy_count > 1)
+		k2i_copies_admitted(writer);
 	if (status)
 		return status;
 	piece = (struct k2i_piece){.first = record + at,
@@ -262,7 +274,7 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 
 	if (status) {
 		/* The part that goes first finds no room. */
-	} else if (writer->binary || bytes >= writer->to.lane->open_bytes_max) {
+	} else if (writer->binary || bytes >= writer->sender->sizes.open_bytes_max) {
 		status = record_put(writer, record, bytes);
 	} else {
 		status = k2i_writer_open_chunk(writer, bytes + 1);

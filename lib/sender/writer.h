@@ -26,18 +26,33 @@
 
 #define K2I_CACHE_LINE_BYTES 64
 
-/* A writer's place in a lane. */
+/* A writer's place in a lane, in which it is one of the lane's users. */
 struct k2i_writer_lane {
 	struct k2i_lane *lane;
 	struct k2hft_producer *producer;
 	uint32_t stream_id;
+	/* For copies, see copies.c. */
+	void *claim;  /* NULL: none, the lane's copy is dropped */
+	bool skips;   /* the record that goes on is dropped there, or was cut off */
+	bool end_due; /* such a record's begin is out: its end goes before what follows */
+	bool unfit;   /* the record that is about to begin would not find room for all its pieces there */
 };
+
+/* Chunks that others have to acknowledge before a writer goes on: of its stream, in a lane that it has left. */
+struct k2i_writer_behind {
+	struct k2i_lane *lane; /* one of its users */
+	uint64_t position;
+};
+
+/* Values of a writer's `open` besides a lane's number. */
+#define K2I_OPEN_NONE 0u
+#define K2I_OPEN_ANY UINT32_MAX /* copies, or the lane is not chosen yet */
 
 struct k2hft_writer {
 	/* Both sides: see seal.c. */
 	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint32_t) busy; /* its thread is inside a call */
-	_Atomic(uint32_t) open;                                /* there is, or is about to be, an open chunk */
-	bool asymmetric;                                       /* the cheap side of the handshake may be used */
+	_Atomic(uint32_t) open; /* the lane of a chunk that is, or is about to be, open */
+	bool asymmetric;        /* the cheap side of the handshake may be used */
 	bool binary;
 	bool continued; /* a line has begun in pieces, and not ended */
 
@@ -58,15 +73,26 @@ struct k2hft_writer {
 
 	/* The writer's thread only. */
 	struct k2hft_sender *sender;
-	struct k2i_writer_lane to; /* where its chunks go */
+	struct k2i_writer_lane *to; /* where its chunks go; of copies the first */
+	uint32_t copy_count;        /* 1; more: from `to` on, to each */
+	uint32_t place_count;
+	struct k2i_writer_lane *places;
+	struct k2i_writer_behind *behind;
+	uint32_t behind_count;
+	uint32_t lanes_version; /* of the sender's, that the places are from */
+	bool draws;             /* K2HFT_SPREAD_RANDOM, of more than one */
+	bool record_goes_on;    /* the last chunk ended in the middle of a record: the next one goes after it */
+	uint64_t random;
+	char *path;
+	uint32_t full; /* as the sender's */
 	uint32_t writer_pid;
-	bool announce;       /* a chunk was begun in this call: the client may sleep and not know of it */
-	bool each_call;      /* attached: what a call wrote is committed by it */
-	bool skipping;       /* the rest of a line of which something was dropped */
-	bool end_missing;    /* the begin of such a line is out: its end goes before what follows */
-	uint64_t looked_s;   /* attached: second, from 1 on, in which it last looked whether anybody sends */
-	size_t unsent_bytes; /* committed at once or in full chunks since this thread last sent */
-	uint8_t *tail;       /* what k2hft_writer_lines was given behind the last LF */
+	_Atomic(bool) announce; /* a chunk was begun in this call: the client may sleep and not know of it */
+	bool each_call;         /* attached: what a call wrote is committed by it */
+	bool skipping;          /* the rest of a line of which something was dropped */
+	bool end_missing;       /* the begin of such a line is out: its end goes before what follows */
+	uint64_t looked_s;      /* attached: second, from 1 on, in which it last looked whether anybody sends */
+	size_t unsent_bytes;    /* committed at once or in full chunks since this thread last sent */
+	uint8_t *tail;          /* what k2hft_writer_lines was given behind the last LF */
 	size_t tail_bytes, tail_room;
 	uint8_t *reserved; /* k2hft_writer_reserve */
 	size_t reserved_bytes;
@@ -142,6 +168,8 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece);
 /* A claim of `needed` to `wanted` bytes, which k2hft_producer_commit ends. Errors as k2i_writer_open_chunk's. */
 int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
 		     size_t *bytes);
+/* Gives it back. */
+void k2i_writer_discard_claim(struct k2hft_writer *writer);
 /* The first `bytes` of it. */
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
 			    size_t bytes);
@@ -150,10 +178,35 @@ void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_co
 /* The result of a call of the application: counted and logged unless it is 0. */
 int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
+/* copies.c: the same for a writer with copies. */
+
+int k2i_copies_reserve(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
+		       size_t *bytes, struct k2i_lane **full);
+int k2i_copies_commit(struct k2hft_writer *writer, const struct k2hft_chunk *chunk, size_t bytes);
+void k2i_copies_discard(struct k2hft_writer *writer);
+/* Looks for room before a record in pieces begins, for a sender that must not wait. 0, -EAGAIN, -ENOBUFS. And its end. */
+int k2i_copies_admit(struct k2hft_writer *writer, uint64_t needed);
+void k2i_copies_admitted(struct k2hft_writer *writer);
+/* Ends records that were cut off, where there is room. Whether none is left. */
+bool k2i_copies_end(struct k2hft_writer *writer);
+
+/* places.c */
+
+/* The places of a new writer. Errors as k2hft_stream_declare's and k2hft_producer_open's, -ENOMEM. */
+int k2i_writer_places_open(struct k2hft_writer *writer);
+void k2i_writer_places_close(struct k2hft_writer *writer);
+/*
+ * Follows the sender's lanes, if they have changed and the writer is between two records. With the sender's mutex, and the
+ * right to the open chunk, of which there is none.
+ */
+void k2i_writer_places_renew(struct k2hft_writer *writer);
+/* The lane of the next chunk, in `to`. -EAGAIN: not before k2i_writer_behind's lane has more acknowledged. */
+int k2i_writer_choose(struct k2hft_writer *writer);
+
 /* writer.c */
 
-/* Line ends that closed writers owe; one for which there is no room is given up. Whether there were any. */
-bool k2i_writers_end_lines(struct k2hft_sender *sender);
+/* Line ends that closed writers owe, in a lane, NULL: in any; one without room is given up. Whether there were any. */
+bool k2i_writers_end_lines(struct k2hft_sender *sender, const struct k2i_lane *lane);
 
 /* text.c */
 

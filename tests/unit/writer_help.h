@@ -39,11 +39,11 @@ static inline struct k2hft_writer *writer_make(struct k2hft_sender *sender)
 /* Fills the ring with pieces of a line, to the last place in which one more, be it the line's end, finds room. */
 static inline void pieces_fill(struct k2hft_writer *writer)
 {
-	struct k2hft_chunk piece = {.stream_id = writer->to.stream_id,
+	struct k2hft_chunk piece = {.stream_id = writer->to->stream_id,
 				    .record_count = 1,
 				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
 
-	while (k2hft_producer_push(writer->to.producer, &piece, "l", 1) == 0)
+	while (k2hft_producer_push(writer->to->producer, &piece, "l", 1) == 0)
 		continue;
 }
 
@@ -79,14 +79,14 @@ static inline void take_committed(struct k2hft_sender *sender, struct taken *tak
 {
 	struct k2hft_span span;
 
-	while (k2hft_ring_read(sender->lane.ring, MEBI, 0, &span, NULL) > 0) {
+	while (k2hft_ring_read(sender->lanes[0]->ring, MEBI, 0, &span, NULL) > 0) {
 		struct k2hft_chunk_view view;
 		size_t offset = 0;
 
 		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1)
 			taken_add(taken, &view);
 		assert_int_equal(offset, span.bytes);
-		assert_int_equal(k2hft_ring_release(sender->lane.ring, span.position + span.bytes), 0);
+		assert_int_equal(k2hft_ring_release(sender->lanes[0]->ring, span.position + span.bytes), 0);
 	}
 }
 

@@ -143,7 +143,7 @@ static void a_wait_for_a_seal_unlocks_the_sender(void **state)
 	assert_false(returns(wait_for_seal, sender));
 	k2i_writer_leave(writer);
 	k2hft_writer_close(writer);
-	(void)take(sender->lane.ring, "line\n");
+	(void)take(sender->lanes[0]->ring, "line\n");
 	k2i_sender_free(sender);
 }
 

@@ -233,11 +233,11 @@ static uint64_t take(struct k2hft_sender *sender)
 	size_t offset = 0;
 
 	(void)k2i_sender_seal(sender);
-	if (k2hft_ring_read(sender->lane.ring, 16384, 0, &span, NULL) <= 0)
+	if (k2hft_ring_read(sender->lanes[0]->ring, 16384, 0, &span, NULL) <= 0)
 		return 0;
 	while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1)
 		bytes += view.payload_bytes;
-	assert_int_equal(k2hft_ring_release(sender->lane.ring, span.position + span.bytes), 0);
+	assert_int_equal(k2hft_ring_release(sender->lanes[0]->ring, span.position + span.bytes), 0);
 	return bytes;
 }
 
@@ -250,12 +250,12 @@ static void one_writer_waits_for_room(void **state)
 	uint64_t taken = 0;
 
 	(void)state;
-	while (places(&sender->lane.room) < THREADS)
+	while (places(&sender->lanes[0]->room) < THREADS)
 		moment();
-	while (atomic_load(&sender->lane.ring->header->space_waiters) == 0)
+	while (atomic_load(&sender->lanes[0]->ring->header->space_waiters) == 0)
 		moment();
 	for (int i = 0; i < 20; i++, moment())
-		assert_int_equal(atomic_load(&sender->lane.ring->header->space_waiters), 1);
+		assert_int_equal(atomic_load(&sender->lanes[0]->ring->header->space_waiters), 1);
 	while (taken < all)
 		taken += take(sender);
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -263,7 +263,7 @@ static void one_writer_waits_for_room(void **state)
 		assert_int_equal(loggers[i].status, 0);
 	}
 	assert_int_equal(taken, all);
-	assert_int_equal(places(&sender->lane.room), 0);
+	assert_int_equal(places(&sender->lanes[0]->room), 0);
 	k2i_sender_free(sender);
 }
 
@@ -274,7 +274,7 @@ static void each_wait_ends_with_a_signal(void **state)
 	struct k2hft_sender *sender = loggers_start(loggers, 200);
 
 	(void)state;
-	while (places(&sender->lane.room) < THREADS)
+	while (places(&sender->lanes[0]->room) < THREADS)
 		moment();
 	for (unsigned i = 0; i < THREADS; i++) {
 		while (pthread_kill(loggers[i].thread, SIGUSR1) == 0 &&
@@ -282,7 +282,7 @@ static void each_wait_ends_with_a_signal(void **state)
 			moment();
 		assert_int_equal(loggers[i].status, -EINTR);
 	}
-	assert_int_equal(places(&sender->lane.room), 0);
+	assert_int_equal(places(&sender->lanes[0]->room), 0);
 	k2i_sender_free(sender);
 }
 
@@ -344,7 +344,7 @@ static void who_may_not_wait_is_told(void **state)
 		}
 		assert_int_equal(loggers[i].status, -EIO);
 	}
-	assert_int_equal(places(&sender->lane.room), 0);
+	assert_int_equal(places(&sender->lanes[0]->room), 0);
 	atomic_store(&refusals, 0);
 	k2i_sender_free(sender);
 }

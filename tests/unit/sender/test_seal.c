@@ -56,8 +56,8 @@ static void who_waits_for_a_ticket_hears_of_another_sealer(void **state)
 	(void)k2i_sender_seal(waiting.sender);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(waiting.status, 0);
-	assert_int_equal(k2hft_ring_read(waiting.sender->lane.ring, SIZE_MAX, 0, &span, NULL), 1);
-	assert_int_equal(k2hft_ring_release(waiting.sender->lane.ring, span.position + span.bytes), 0);
+	assert_int_equal(k2hft_ring_read(waiting.sender->lanes[0]->ring, SIZE_MAX, 0, &span, NULL), 1);
+	assert_int_equal(k2hft_ring_release(waiting.sender->lanes[0]->ring, span.position + span.bytes), 0);
 	k2hft_writer_close(writer);
 	k2i_sender_free(waiting.sender);
 }

@@ -24,9 +24,9 @@ static uint16_t chunk_take(struct k2hft_sender *sender, struct k2hft_chunk_view 
 	struct k2hft_span span;
 	size_t offset = 0;
 
-	assert_int_equal(k2hft_ring_read(sender->lane.ring, 1, 1, &span, NULL), 1);
+	assert_int_equal(k2hft_ring_read(sender->lanes[0]->ring, 1, 1, &span, NULL), 1);
 	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, view), 1);
-	assert_int_equal(k2hft_ring_release(sender->lane.ring, span.position + span.bytes), 0);
+	assert_int_equal(k2hft_ring_release(sender->lanes[0]->ring, span.position + span.bytes), 0);
 	return view->chunk.flags;
 }
 

@@ -68,7 +68,7 @@ static void records_share_a_chunk_until_it_is_sealed(void **state)
 	assert_int_equal(k2hft_writer_write(writer, "", 0), 0);
 	assert_int_equal(k2hft_writer_write(writer, NULL, 0), 0);
 	assert_int_equal(k2hft_writer_write(writer, "\0\r\xff", 3), 0);
-	assert_int_equal(k2hft_ring_read(sender->lane.ring, MEBI, 0, &span, &claimed), 0);
+	assert_int_equal(k2hft_ring_read(sender->lanes[0]->ring, MEBI, 0, &span, &claimed), 0);
 	assert_int_equal(claimed, 1);
 	take(sender, &taken);
 	assert_int_equal(taken.byte_count, 10);
@@ -243,7 +243,7 @@ static void assert_whole_characters(struct k2hft_sender *sender, const char *lin
 	size_t at = 0;
 
 	(void)k2i_sender_seal(sender);
-	while (k2hft_ring_read(sender->lane.ring, MEBI, 0, &span, NULL) > 0) {
+	while (k2hft_ring_read(sender->lanes[0]->ring, MEBI, 0, &span, NULL) > 0) {
 		struct k2hft_chunk_view view;
 		size_t offset = 0;
 
@@ -254,7 +254,7 @@ static void assert_whole_characters(struct k2hft_sender *sender, const char *lin
 			assert_int_not_equal(k2i_utf8_kind((const char *)view.payload, view.payload_bytes),
 					     K2I_UTF8_NOT);
 		}
-		assert_int_equal(k2hft_ring_release(sender->lane.ring, span.position + span.bytes), 0);
+		assert_int_equal(k2hft_ring_release(sender->lanes[0]->ring, span.position + span.bytes), 0);
 	}
 	assert_int_equal(at, bytes);
 }
@@ -412,7 +412,7 @@ static void a_full_ring_blocks_and_a_signal_ends_the_wait(void **state)
 	do {
 		committed = stats.tail;
 		(void)nanosleep(&pause, NULL);
-		assert_int_equal(k2hft_ring_stats(sender->lane.ring, &stats), 0);
+		assert_int_equal(k2hft_ring_stats(sender->lanes[0]->ring, &stats), 0);
 	} while (stats.tail < 60000 || committed != stats.tail);
 	/* A flush does not wait for a call that waits itself. */
 	assert_int_equal(k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), K2I_DEADLINE_NONE), 0);
@@ -420,7 +420,7 @@ static void a_full_ring_blocks_and_a_signal_ends_the_wait(void **state)
 	do {
 		committed = stats.tail;
 		(void)nanosleep(&pause, NULL);
-		assert_int_equal(k2hft_ring_stats(sender->lane.ring, &stats), 0);
+		assert_int_equal(k2hft_ring_stats(sender->lanes[0]->ring, &stats), 0);
 	} while (stats.tail < 120000 || committed != stats.tail);
 	while (pthread_kill(thread, SIGUSR1) == 0 && pthread_tryjoin_np(thread, NULL) == EBUSY)
 		(void)nanosleep(&pause, NULL);
@@ -618,15 +618,15 @@ static void an_idle_writer_does_not_hold_a_record_back(void **state)
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
-	struct pollfd knock = {.fd = k2hft_ring_wake_descriptor(sender->lane.ring), .events = POLLIN};
+	struct pollfd knock = {.fd = k2hft_ring_wake_descriptor(sender->lanes[0]->ring), .events = POLLIN};
 
 	(void)state;
 	/* As the client does before it waits: the writer must knock after that. */
-	assert_int_equal(k2hft_ring_sleep(sender->lane.ring), 1);
+	assert_int_equal(k2hft_ring_sleep(sender->lanes[0]->ring), 1);
 	(void)k2i_sender_seal(sender);
 	assert_int_equal(k2hft_writer_write(writer, "now", 3), 0);
 	assert_int_equal(poll(&knock, 1, 10000), 1);
-	k2hft_ring_awake(sender->lane.ring);
+	k2hft_ring_awake(sender->lanes[0]->ring);
 	take(sender, &taken);
 	assert_taken(&taken, "now\n");
 	free(taken.bytes);

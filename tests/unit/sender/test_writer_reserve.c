@@ -122,9 +122,10 @@ static void a_full_ring_is_told_or_drops(void **state)
 		assert_int_equal(k2hft_writer_lines_end(writer), full[way] == K2HFT_FULL_FAIL ? -EAGAIN : 0);
 		assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
 		assert_int_equal(stats.dropped_records, way);
-		while (k2hft_ring_read(sender->lane.ring, MEBI, 0, &(struct k2hft_span){0}, NULL) > 0)
+		while (k2hft_ring_read(sender->lanes[0]->ring, MEBI, 0, &(struct k2hft_span){0}, NULL) > 0)
 			continue;
-		assert_int_equal(k2hft_ring_release(sender->lane.ring, k2i_ring_stats(sender->lane.ring).read), 0);
+		assert_int_equal(
+			k2hft_ring_release(sender->lanes[0]->ring, k2i_ring_stats(sender->lanes[0]->ring).read), 0);
 		text_commit(writer, "gin");
 		text_commit(writer, " and end\nnext\n");
 		take_committed(sender, &taken);

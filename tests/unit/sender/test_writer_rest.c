@@ -46,7 +46,7 @@ static void a_dropped_rest_ends_its_line(void **state)
 		else if (writer)
 			assert_int_equal(k2hft_writer_lines(writer, followed[way], text_bytes, NULL), 0);
 		k2hft_writer_close(writer);
-		assert_int_equal(k2i_writers_end_lines(sender), way == 5);
+		assert_int_equal(k2i_writers_end_lines(sender, NULL), way == 5);
 		take_committed(sender, &taken);
 		assert_int_equal(taken.open, 0);
 		assert_true(taken.byte_count > text_bytes + 1);
@@ -84,7 +84,7 @@ static void what_close_drops_ends_its_line(void **state)
 		k2hft_writer_close(writer);
 		take_committed(sender, &taken);
 		assert_int_equal(taken.open, 1);
-		assert_true(k2i_writers_end_lines(sender));
+		assert_true(k2i_writers_end_lines(sender, NULL));
 		take_committed(sender, &taken);
 		assert_int_equal(taken.open, 0);
 		assert_ptr_equal(memchr(taken.bytes, '\n', taken.byte_count), taken.bytes + taken.byte_count - 1);
