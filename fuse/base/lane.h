@@ -14,6 +14,7 @@ struct k2hft_producer;
 struct k2hft_ring;
 struct k2hft_target;
 struct k2i_populated;
+struct k2i_left_target;
 struct k2i_route_stream;
 
 #define K2I_LANE_COUNT_MAX 64u /* a set of lanes is a word, see k2i_lane_bit */
@@ -25,8 +26,9 @@ struct k2i_mount_lane {
 	const struct k2hft_target *target; /* its home */
 	struct k2hft_target *others;       /* that may take it over, in this order; NULL: none */
 	uint32_t others_count;
-	char *ring_file;                                /* the ring's absolute path; NULL: memory, or without a name */
-	int ring_fd;                                    /* the keeper's, which keeps it */
+	struct k2i_left_target *left; /* its target, if the configuration names it no more; see left_rings.h */
+	char *ring_file;              /* the ring's absolute path; NULL: memory, or without a name */
+	int ring_fd;                  /* the keeper's, which keeps it */
 	struct k2i_route_stream *missing_newline_first; /* see k2i_routes_terminate */
 
 	/* The worker's own. */
@@ -40,8 +42,9 @@ struct k2i_mount_lane {
 /* A mount has a lane for each receiver. */
 struct k2i_mount_lanes {
 	unsigned count;
-	uint32_t spread, copies;        /* of the sender's options; copies: 1 or more */
-	size_t chunk_bytes_max;         /* payload of one chunk in the smallest ring */
+	unsigned takers;         /* the first so many get what is written; the others only empty, see left_rings.h */
+	uint32_t spread, copies; /* of the sender's options; copies: 1 or more */
+	size_t chunk_bytes_max;  /* payload of one chunk in the smallest ring */
 	struct k2i_mount_lane *claimed; /* has the claim, if there is one */
 
 	/* See spread.h. */

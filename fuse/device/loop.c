@@ -379,7 +379,7 @@ static bool wants_request(struct k2i_mount *mount)
 	if (mount->queues->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
 	/* Records that are to be dropped when the ring is full wait for nothing. Nor does another lane's writer. */
-	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP || mount->lanes.count > 1)
+	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP || mount->lanes.takers > 1)
 		return true;
 	room = !k2i_queues_wait(mount->queues, UINT64_MAX) &&
 	       k2hft_ring_space_wait(mount->lanes.lane[0].ring, bytes, 0) == 0;

@@ -235,7 +235,7 @@ static int other_claim(struct k2i_mount *mount, struct k2i_route_stream **stream
 	uint64_t connected = k2i_spread_connected(&mount->lanes);
 	int status = -EAGAIN;
 
-	for (unsigned at = 0; status == -EAGAIN && at < mount->lanes.count; at++) {
+	for (unsigned at = 0; status == -EAGAIN && at < (*stream)->route->stream_count; at++) {
 		struct k2i_route_stream *other = &(*stream)->route->streams[at];
 
 		if (connected && !(connected & k2i_lane_bit(other->lane)))
@@ -303,7 +303,7 @@ static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 	status = k2i_route_commit(mount, stream, &records, 0, false);
 	if (status)
 		*route = before;
-	else if (mount->lanes.count > 1)
+	else if (mount->lanes.takers > 1)
 		k2i_spread_took(&mount->lanes, stream->lane, records.bytes);
 	return status;
 }

@@ -14,18 +14,18 @@ unsigned k2i_spread_lanes(const struct k2i_mount *mount, const char *path, uint3
 {
 	const struct k2i_mount_lanes *all = &mount->lanes;
 
-	if (all->count == 1) {
+	if (all->takers == 1) {
 		lanes[0] = 0;
 		return *copies = 1;
 	}
-	*copies = all->spread == K2HFT_SPREAD_ALL ? all->count : all->copies;
+	*copies = all->spread == K2HFT_SPREAD_ALL ? all->takers : all->copies;
 	if (all->spread == K2HFT_SPREAD_HASH) {
-		k2i_spread_order(all->homes, all->count, path, *copies, lanes);
+		k2i_spread_order(all->homes, all->takers, path, *copies, lanes);
 		return *copies;
 	}
-	for (unsigned at = 0; at < all->count; at++)
+	for (unsigned at = 0; at < all->takers; at++)
 		lanes[at] = at;
-	return all->count;
+	return all->takers;
 }
 
 /* As of one moment: to ask a client takes its lock. */
@@ -53,7 +53,7 @@ uint64_t k2i_spread_connected(const struct k2i_mount_lanes *lanes)
 {
 	uint64_t connected = 0;
 
-	for (unsigned at = 0; at < lanes->count; at++) {
+	for (unsigned at = 0; at < lanes->takers; at++) {
 		struct k2hft_client_stats stats = K2HFT_CLIENT_STATS_INIT;
 
 		if (k2hft_client_stats(lanes->lane[at].client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
@@ -66,7 +66,7 @@ struct k2i_mount_lane *k2i_spread_choose(struct k2i_mount_lanes *lanes)
 {
 	struct looked looked = {.lanes = lanes};
 	struct k2i_spread_lanes spread = {
-		.count = lanes->count,
+		.count = lanes->takers,
 		.connected = lane_connected,
 		.unacked_bytes = lane_unacked_bytes,
 		.argument = &looked,
@@ -87,7 +87,7 @@ void k2i_spread_chose(struct k2i_mount_lanes *lanes, struct k2i_mount_lane *lane
 
 struct k2i_mount_lane *k2i_spread_guess(struct k2i_mount_lanes *lanes)
 {
-	if (lanes->count == 1)
+	if (lanes->takers == 1)
 		return &lanes->lane[0];
 	if (lanes->spread == K2HFT_SPREAD_RANDOM)
 		return k2i_spread_choose(lanes);

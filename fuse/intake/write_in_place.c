@@ -144,7 +144,7 @@ bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, 
 					  : text_commit(mount, &placed, handle, stream, whole);
 	if (*status)
 		return false;
-	if (mount->lanes.count > 1)
+	if (mount->lanes.takers > 1)
 		k2i_spread_took(&mount->lanes, stream->lane, write->bytes);
 	if (write->unique)
 		k2i_reply_prepared(mount);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuse/keeper/start.h"
+#include "fuse/keeper/left_rings.h"
 #include "fuse/keeper/parts.h"
 
 #include <dirent.h>
@@ -151,7 +152,7 @@ static int lanes_make(struct k2i_mount *mount)
 			config->target_count, K2I_LANE_COUNT_MAX);
 		return -EINVAL;
 	}
-	lanes->count = config->target_count;
+	lanes->count = lanes->takers = config->target_count;
 	lanes->spread = lanes->count > 1 ? config->options.spread : K2HFT_SPREAD_HASH;
 	lanes->copies = config->options.copies > 1 ? config->options.copies : 1;
 	lanes->random = k2i_clock_now_ns() | 1;
@@ -284,54 +285,6 @@ static uint64_t ring_has_records(const struct k2hft_ring_options *options)
 	return 0;
 }
 
-static bool lanes_have(const struct k2i_mount *mount, const char *file)
-{
-	const struct k2i_mount_lane *lane = mount->lanes.lane;
-	unsigned at = 0;
-
-	while (at < mount->lanes.count && !(lane[at].ring_file && strcmp(lane[at].ring_file, file) == 0))
-		at++;
-	return at < mount->lanes.count;
-}
-
-static void ring_warn_left(const struct k2i_mount *mount, const char *file)
-{
-	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
-	int served;
-
-	if (!lanes_have(mount, file) && k2hft_ring_observe(file, &stats, &served) == 0 && !served &&
-	    stats.unacked_records)
-		k2i_log(K2HFT_LOG_WARNING,
-			"mount: %s keeps %llu records of a receiver that the configuration does not name any more, or "
-			"did not "
-			"name like that: nobody sends them; k2hft push -r HOST:PORT --ring FILE does",
-			file, (unsigned long long)stats.unacked_records);
-}
-
-/* The rings of receivers that have left the file, or of a single one: K2HFILE, and that name with one more part. */
-static void rings_warn_left(const struct k2i_mount *mount)
-{
-	const char *own = mount->settings->queue_type == K2I_QUEUE_FILE ? mount->settings->queue_file : "";
-	const char *name = strrchr(own, '/') ? strrchr(own, '/') + 1 : own;
-	char directory[PATH_MAX], file[PATH_MAX + NAME_MAX + 2], above[PATH_MAX];
-	const struct dirent *entry;
-	DIR *files = NULL;
-
-	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - own), own);
-	if (*name && realpath(*directory ? directory : ".", above))
-		files = opendir(above);
-	while (files && (entry = readdir(files))) {
-		size_t bytes = strlen(name);
-
-		if (strncmp(entry->d_name, name, bytes) || (entry->d_name[bytes] && entry->d_name[bytes] != '.'))
-			continue;
-		(void)snprintf(file, sizeof(file), "%s/%s", above, entry->d_name);
-		ring_warn_left(mount, file);
-	}
-	if (files)
-		(void)closedir(files);
-}
-
 /*
  * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
  * mounted.
@@ -345,7 +298,9 @@ static int ring_make(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 	int status;
 
 	(void)k2hft_sender_ring_options(&mount->config.options, &options);
-	if (mount->lanes.count > 1 && mount->settings->queue_type == K2I_QUEUE_FILE) {
+	if (lane->left) {
+		options.path = lane->ring_file;
+	} else if (mount->lanes.takers > 1 && mount->settings->queue_type == K2I_QUEUE_FILE) {
 		(void)snprintf(file, sizeof(file), "%s.%s", options.path, mount->lanes.homes[lane->index]);
 		options.path = file;
 	}
@@ -361,7 +316,7 @@ static int ring_make(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 			"mount: K2HFILE %s is begun afresh, since K2HINIT is yes: %llu records in it that were not "
 			"acknowledged are lost",
 			options.path, (unsigned long long)waiting);
-	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
+	if (mount->settings->queue_type == K2I_QUEUE_FILE && !lane->left) {
 		lane->ring_file = realpath(options.path, NULL);
 		ring_warn_kept_size(ring, &options);
 	}
@@ -438,10 +393,12 @@ int k2i_start_mount(struct k2i_mount *mount)
 {
 	int status = 0;
 
-	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
+	for (unsigned at = 0; status == 0 && at < mount->lanes.takers; at++)
 		status = ring_make(mount, &mount->lanes.lane[at]);
 	if (status == 0)
-		rings_warn_left(mount);
+		status = k2i_left_rings_find(mount);
+	for (unsigned at = mount->lanes.takers; status == 0 && at < mount->lanes.count; at++)
+		status = ring_make(mount, &mount->lanes.lane[at]);
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
@@ -470,6 +427,7 @@ void k2i_start_undo(struct k2i_mount *mount)
 			(void)close(mount->lanes.lane[at].ring_fd);
 		free(mount->lanes.lane[at].ring_file);
 		free(mount->lanes.lane[at].others);
+		k2i_left_ring_free(&mount->lanes.lane[at]);
 	}
 	k2i_nodes_free(mount->nodes);
 	k2i_outputfiles_close(mount->outputfiles);

@@ -136,7 +136,7 @@ static int clients_open(struct k2i_mount *mount)
 	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
 		status = client_open(mount, &mount->lanes.lane[at]);
 	/* With several, this thread would send for one of them what the others wait for. */
-	if (mount->lanes.count == 1)
+	if (mount->lanes.takers == 1)
 		mount->loop->lease.client = mount->lanes.lane[0].client;
 	/* The keeper says so, and not each time. */
 	if (status == -EAGAIN && mount->keeper.begun)
@@ -207,10 +207,10 @@ static void worker_end(struct k2i_mount *mount)
 
 static void log_begin(const struct k2i_mount *mount)
 {
-	if (mount->lanes.count == 1)
+	if (mount->lanes.takers == 1)
 		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %s", mount->options->mount_point, mount->lanes.homes[0]);
 	else
-		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %u receivers", mount->options->mount_point, mount->lanes.count);
+		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %u receivers", mount->options->mount_point, mount->lanes.takers);
 }
 
 int k2i_worker_run(struct k2i_mount *mount)

@@ -32,12 +32,20 @@ for file in $(seq 12); do
 	seq -f "$file %.0f" 1001 1100 >>"$sent/file$file"
 done
 stop_mount || fail "status $? of k2hftfuse, whose rings keep records"
-# Without its section nobody sends what the third has not got.
+# Without its section the third gets what is left for it.
 lanes_count=2
+up 3
 start_mount
-grep -q "ring.127.0.0.1:$port_3 keeps [0-9]* records of a receiver" "$work/mount.err" || fail "nothing is said of ring 3"
+[ "$(stat_value "len(s['lanes'])")" = 3 ] || fail "$(stat_value "s['lanes']")"
+third_has() { cat "$work"/r3/senddir/file* | grep -q ' 1100$'; }
+until_true 30 third_has || fail "what is left for the third is not sent"
+echo after >>"$sent/after"
+third_is_empty() { [ "$(lane 3 unacked_records)" = 0 ]; }
+until_true 30 third_is_empty || fail "$(lane 3 unacked_records) records for the third"
 stop_mount || fail "status $? of k2hftfuse without the third"
+[ -e "$work/r3/senddir/after" ] && fail "the third gets what is new"
 lanes_count=3
+down 3
 first=$port_1
 port_1=$port_3
 port_3=$first

@@ -114,7 +114,7 @@ static inline void mounted_make(struct mounted *mounted)
 	mounted->settings = (struct k2i_settings){.rules = &mounted_rule, .rule_count = 1};
 	mounted->mount.settings = &mounted->settings;
 	mounted->mount.kernel.fd = ends[0];
-	mounted->mount.lanes.count = 1;
+	mounted->mount.lanes.count = mounted->mount.lanes.takers = 1;
 	mounted->mount.lanes.claimed = &mounted->mount.lanes.lane[0];
 	mounted->mount.lanes.lane[0].ring = memory_ring();
 	mounted->mount.lanes.lane[0].producer = producer_of(mounted->mount.lanes.lane[0].ring);

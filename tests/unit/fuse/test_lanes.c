@@ -49,7 +49,7 @@ static void lanes_make(struct mounted *mounted, uint32_t spread, uint32_t copies
 		lanes->lane[at].ring = memory_ring();
 		lanes->lane[at].producer = producer_of(lanes->lane[at].ring);
 	}
-	lanes->count = LANES;
+	lanes->count = lanes->takers = LANES;
 }
 
 static void lanes_end(struct mounted *mounted)
@@ -59,7 +59,7 @@ static void lanes_end(struct mounted *mounted)
 		k2hft_producer_close(mounted->mount.lanes.lane[at].producer);
 		k2hft_ring_close(mounted->mount.lanes.lane[at].ring);
 	}
-	mounted->mount.lanes.count = 1;
+	mounted->mount.lanes.count = mounted->mount.lanes.takers = 1;
 }
 
 static void fill(const struct k2i_route_stream *stream)

@@ -70,7 +70,7 @@ static int place_make(void **state)
 	place->mount.lanes.lane[0].producer = producer_of(place->mount.lanes.lane[0].ring);
 	place->mount.lanes.chunk_bytes_max = place->mount.line_limits->piece_bytes_max = PENDING_BYTES;
 	place->route.transfer = place->route.passes_all = true;
-	place->mount.lanes.count = 1;
+	place->mount.lanes.count = place->mount.lanes.takers = 1;
 	place->mount.lanes.claimed = &place->mount.lanes.lane[0];
 	place->stream = (struct k2i_route_stream){.route = &place->route, .lane = &place->mount.lanes.lane[0]};
 	place->route.streams = &place->stream;
