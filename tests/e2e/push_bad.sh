@@ -21,7 +21,6 @@ expect() {
 
 expect 2 'a receiver is needed'
 expect 2 'one of -r and -c is enough' -r localhost -c "$dir/line"
-expect 2 '--receiver other: it was given before' -r localhost -r other
 expect 2 '--config other: it was given before' -c one --config other
 expect 2 '--stream b: it was given before' -r localhost -t a "$dir/line" -t b "$dir/line"
 expect 2 'port from 1 to 65535' -r localhost:0

@@ -13,6 +13,8 @@
 
 /* Waits look around this often: for an interrupt, for progress to show. */
 #define SLICE_MS 100
+/* One for room with any of several receivers does so this often. */
+#define ANY_ROOM_MS 2
 /* Beside the outcomes of push_input. */
 #define READ_MORE 100
 
@@ -69,6 +71,8 @@ static int room_wait(struct push *push)
 
 	if (push->lease.held)
 		(void)poll(&receiver, 1, lease_ms);
+	else if (!push->lease.client)
+		(void)poll(NULL, 0, ANY_ROOM_MS);
 	else if (k2hft_ring_stats(ring, &stats) == 0)
 		(void)k2hft_ring_space_wait(ring, stats.payload_bytes_max, SLICE_MS);
 	k2hft_lease_waited(&push->lease);
@@ -117,7 +121,8 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(-status));
 	if (got > 0) {
 		push->input_bytes += (uint64_t)got;
-		k2hft_lease_committed(&push->lease, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
+		if (push->lease.client)
+			k2hft_lease_committed(&push->lease, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
 		return READ_MORE;
 	}
 	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN)

@@ -25,12 +25,31 @@ static struct k2hft_sender_stats sender_stats(const struct push *push)
 	return stats;
 }
 
-static struct k2hft_client_stats client_stats(const struct push *push)
-{
-	struct k2hft_client_stats stats = {.size = sizeof(stats)};
+/* All lanes: one for each receiver. */
+struct lanes {
+	uint64_t connects, acked, given_up;
+	bool connected;
+	char last_error[256]; /* of one that never connected */
+};
 
-	(void)k2hft_client_stats(k2hft_sender_client(push->sender), &stats);
-	return stats;
+static struct lanes lanes_look(const struct push *push)
+{
+	struct k2hft_client_stats client = {.size = sizeof(client)};
+	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
+	struct k2hft_lane lane = K2HFT_LANE_INIT;
+	struct lanes lanes = {.connects = 0};
+
+	for (uint32_t at = 0; k2hft_sender_lane(push->sender, at, &lane) == 0; at++) {
+		(void)k2hft_client_stats(lane.client, &client);
+		(void)k2hft_ring_stats(lane.ring, &ring);
+		lanes.connects += client.connects;
+		lanes.acked += ring.acked;
+		lanes.given_up += client.expired_records + client.unknown_records;
+		lanes.connected |= client.state == K2HFT_CLIENT_CONNECTED;
+		if (client.last_error[0])
+			memcpy(lanes.last_error, client.last_error, sizeof(lanes.last_error));
+	}
+	return lanes;
 }
 
 void push_progress(struct push *push)
@@ -43,24 +62,27 @@ void push_progress(struct push *push)
 	push->shown_ns = now_ns;
 	progress_show("%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s", megabytes(push->input_bytes),
 		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, sender_stats(push).unacked_records,
-		      client_stats(push).state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
+		      lanes_look(push).connected ? "" : ", not connected");
 }
 
-static const char *reason(const struct k2hft_client_stats *client)
+static const char *reason(const char *last_error)
 {
-	return client->last_error[0] ? client->last_error : "no answer yet";
+	return last_error[0] ? last_error : "no answer yet";
 }
 
 int push_connection_check(struct push *push)
 {
-	struct k2hft_client_stats client;
+	struct lanes lanes;
+	struct k2hft_lane lane = K2HFT_LANE_INIT;
 
 	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < push->options.timeout_s * UINT64_C(1000000000))
 		return STATUS_OK;
-	client = client_stats(push);
-	if (client.connects)
+	lanes = lanes_look(push);
+	if (lanes.connects)
 		return STATUS_OK;
-	push_error("receiver %s port %s: %s", push->config.options.host, push->config.options.port, reason(&client));
+	(void)k2hft_sender_lane(push->sender, 0, &lane);
+	push_error("receiver %s port %s%s: %s", lane.host, lane.port,
+		   k2hft_sender_lane_count(push->sender) > 1 ? ", and no other" : "", reason(lanes.last_error));
 	/* The time is up for what was read, too. */
 	push->options.timeout_s = 0;
 	return STATUS_FAILED;
@@ -69,26 +91,38 @@ int push_connection_check(struct push *push)
 bool push_stalled(struct push *push)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
+	uint64_t acked;
 
 	if (push_interrupts() > 1)
 		return true;
-	(void)k2hft_ring_stats(k2hft_sender_ring(push->sender), &ring);
-	if (ring.acked != push->acked || !push->progress_ns) {
-		push->acked = ring.acked;
+	acked = lanes_look(push).acked;
+	if (acked != push->acked || !push->progress_ns) {
+		push->acked = acked;
 		push->progress_ns = now_ns;
 	}
 	return now_ns - push->progress_ns >= push->options.timeout_s * UINT64_C(1000000000);
 }
 
+static void lane_remain_tell(const struct k2hft_lane *lane)
+{
+	struct k2hft_client_stats client = {.size = sizeof(client)};
+	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
+
+	(void)k2hft_client_stats(lane->client, &client);
+	(void)k2hft_ring_stats(lane->ring, &ring);
+	if (ring.unacked_records)
+		push_error("%" PRIu64 " record%s not acknowledged by %s port %s: %s", ring.unacked_records,
+			   ring.unacked_records == 1 ? " is" : "s are", lane->host, lane->port,
+			   reason(client.last_error));
+}
+
 static void remain_tell(struct push *push)
 {
 	const struct k2hft_sender_options *options = &push->config.options;
-	const struct k2hft_client_stats client = client_stats(push);
-	const uint64_t records = sender_stats(push).unacked_records;
+	struct k2hft_lane lane = K2HFT_LANE_INIT;
 
-	push_error("%" PRIu64 " record%s not acknowledged by %s port %s: %s", records, records == 1 ? " is" : "s are",
-		   options->host, options->port, reason(&client));
+	for (uint32_t at = 0; k2hft_sender_lane(push->sender, at, &lane) == 0; at++)
+		lane_remain_tell(&lane);
 	if (options->ring_path && !(options->ring_flags & K2HFT_RING_TEMPORARY))
 		/* With --ring a configuration does not begin it afresh; and this input was read already. */
 		push_error("what remains is in %s: the same command with --ring %s </dev/null, and no files, sends it",
@@ -100,8 +134,7 @@ static void remain_tell(struct push *push)
 /* Records that were given up are not waited for; they came from an earlier run's ring, or were read in this one. */
 static int given_up_tell(struct push *push)
 {
-	const struct k2hft_client_stats client = client_stats(push);
-	const uint64_t lost = client.expired_records + client.unknown_records;
+	const uint64_t lost = lanes_look(push).given_up;
 
 	if (lost == 0)
 		return STATUS_OK;

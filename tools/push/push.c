@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,15 +27,20 @@
 #define MEMORY_RING_BYTES (8u * 1024 * 1024)
 
 static const char help[] =
-	"usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
+	"usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]...} [FILE]...\n"
 	"Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
-	"  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT " if none is given\n"
+	"  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT
+	" if none is given; again for another one\n"
 	"  -c, --config FILE           receiver and ring as in this configuration file\n"
 	"  -t, --stream PATH           name of the stream (the file's name, \"" STANDARD_INPUT
 	"\" for standard input)\n"
 	"      --binary                blocks of bytes, not lines\n"
 	"      --ring FILE             keep in FILE what is not acknowledged, and send what is left there\n"
 	"      --ring-size SIZE        of the ring, with K, M or G (8M in memory, 64M in a file)\n"
+	"      --spread HOW            of several receivers a record goes to the one that hash says for its\n"
+	"                              stream, to any (random), or to all (hash)\n"
+	"      --copies NUMBER         with hash: it goes to so many of them (1)\n"
+	"      --failover SECONDS      another one takes over from one that does not answer for so long (10)\n"
 	"      --timeout SECONDS       wait at most this long for a connection, and at the end for an\n"
 	"                              acknowledgement (30)\n"
 	"      --host NAME             name by which the receiver knows this host\n"
@@ -48,9 +54,21 @@ static const char help[] =
 	"  -q, --quiet                 no progress, errors only\n"
 	"  -h, --help                  this text\n";
 
+static const char *const spread_names[] = {"hash", "random", "all", NULL};
+
+static int receiver_add(void *options, const char *text)
+{
+	struct push_options *push = options;
+
+	if (push->receiver_count == K2HFT_TARGETS_MAX)
+		return -EINVAL;
+	push->receivers[push->receiver_count++] = text;
+	return 0;
+}
+
 #define AT(field) .at = offsetof(struct push_options, field)
 static const struct command_option settings[] = {
-	COMMAND_OPTION("receiver", 'r', TEXT, 0, AT(receiver)),
+	COMMAND_OPTION("receiver", 'r', CALL, 0, .take = receiver_add, .needed = "at most 256 receivers are possible"),
 	COMMAND_OPTION("config", 'c', TEXT, 0, AT(config_file)),
 	COMMAND_OPTION("stream", 't', TEXT, 0, AT(path), .needed = "a name is needed"),
 	COMMAND_OPTION("binary", 0, FLAG, 0, AT(binary)),
@@ -58,6 +76,11 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("ring-size", 0, SIZE, 0, AT(ring_bytes),
 		       OPTION_RANGE(K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX),
 		       .needed = "a size from 64K to 1024G is needed"),
+	COMMAND_OPTION("spread", 0, WORD, 0, AT(spread), OPTION_WORDS(spread_names, "hash, random or all is needed")),
+	COMMAND_OPTION("copies", 0, NUMBER, 0, AT(copies), OPTION_RANGE(1, K2HFT_TARGETS_MAX),
+		       .needed = "a number of receivers from 1 to 256 is needed"),
+	COMMAND_OPTION("failover", 0, NUMBER, 0, AT(failover_s), OPTION_RANGE(1, 3600),
+		       .needed = "a number of seconds from 1 to 3600 is needed"),
 	COMMAND_OPTION("timeout", 0, NUMBER, 0, AT(timeout_s), OPTION_RANGE(0, 86400),
 		       .needed = "a number of seconds from 0 to 86400 is needed"),
 	COMMAND_OPTION("host", 0, TEXT, 0, AT(host_name), .maximum = K2HFT_STREAM_HOST_BYTES_MAX,
@@ -81,9 +104,9 @@ static int options_check(const struct push_options *options)
 {
 	const char *host = options->host_name;
 
-	if (options->receiver && options->config_file)
+	if (options->receiver_count && options->config_file)
 		return push_failed(STATUS_WRONG, "one of -r and -c is enough");
-	if (!options->receiver && !options->config_file)
+	if (!options->receiver_count && !options->config_file)
 		return push_failed(STATUS_WRONG, "a receiver is needed: -r HOST[:PORT], or -c FILE");
 	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path)))
 		return push_failed(STATUS_WRONG,
@@ -102,7 +125,8 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 	uint64_t given;
 	int status;
 
-	*options = (struct push_options){.timeout_s = 30, .level = NOT_GIVEN, .compress = NOT_GIVEN};
+	*options =
+		(struct push_options){.timeout_s = 30, .level = NOT_GIVEN, .compress = NOT_GIVEN, .spread = NOT_GIVEN};
 	status = command_options_take(&known, options, argc, argv, &given);
 	if (status || options->help)
 		return status;
@@ -110,28 +134,82 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 	return options_check(options);
 }
 
-static int receiver_take(struct push *push)
+static int receivers_take(struct push *push)
 {
-	const char *given = push->options.receiver;
+	const uint32_t count = push->options.receiver_count;
+	struct k2hft_sender_options *sender = &push->config.options;
 
-	if (receiver_parse(given, RECEIVER_PORT_DEFAULT, push->receiver, &push->config.options.host,
-			   &push->config.options.port) == 0)
-		return STATUS_OK;
-	return push_failed(STATUS_WRONG, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
+	push->receivers = calloc(count, sizeof(*push->receivers));
+	push->targets = calloc(count, sizeof(*push->targets));
+	if (!push->receivers || !push->targets)
+		return push_failed(STATUS_FAILED, "%s", strerror(ENOMEM));
+	for (uint32_t at = 0; at < count; at++)
+		if (receiver_parse(push->options.receivers[at], RECEIVER_PORT_DEFAULT, push->receivers[at].text,
+				   &push->targets[at].host, &push->targets[at].port))
+			return push_failed(STATUS_WRONG,
+					   "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
+					   push->options.receivers[at]);
+	sender->targets = push->targets;
+	sender->target_count = count;
+	return STATUS_OK;
+}
+
+/* The single receiver's ring has the very name that is said. */
+static void receiver_single(struct push *push)
+{
+	struct k2hft_sender_options *sender = &push->config.options;
+
+	if (push->options.receiver_count != 1)
+		return;
+	sender->host = push->targets->host;
+	sender->port = push->targets->port;
+	sender->tls = push->targets->tls;
+	sender->targets = NULL;
+	sender->target_count = 0;
+}
+
+static int spread_take(struct push *push)
+{
+	const struct push_options *options = &push->options;
+	struct k2hft_sender_options *sender = &push->config.options;
+	const uint32_t count = sender->target_count ? sender->target_count : 1;
+
+	if (options->spread != NOT_GIVEN)
+		sender->spread = (uint32_t)options->spread;
+	if (options->copies)
+		sender->copies = (uint32_t)options->copies;
+	if (options->failover_s)
+		sender->failover_ms = (uint32_t)options->failover_s * 1000;
+	if (sender->copies > count)
+		return push_failed(STATUS_WRONG, "--copies %u: there %s %u receiver%s", sender->copies,
+				   count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+	if (sender->copies > 1 && sender->spread != K2HFT_SPREAD_HASH)
+		return push_failed(STATUS_WRONG, "--copies goes with --spread hash only");
+	return STATUS_OK;
 }
 
 /* A name that does not exist will not be found by trying again; everything else the client tries until the time is up. */
-static int receiver_resolve(const struct push *push)
+static int receiver_resolve(const struct k2hft_target *target)
 {
-	const char *host = push->config.options.host;
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	int status = getaddrinfo(host, push->config.options.port, &hints, &found);
+	int status = getaddrinfo(target->host, target->port, &hints, &found);
 
 	if (status == 0)
 		freeaddrinfo(found);
 	if (status != EAI_NONAME)
 		return STATUS_OK;
-	return push_failed(STATUS_FAILED, "receiver %s: %s", host, gai_strerror(status));
+	return push_failed(STATUS_FAILED, "receiver %s: %s", target->host, gai_strerror(status));
+}
+
+static int receivers_resolve(const struct push *push)
+{
+	const struct k2hft_target *targets = push->targets ? push->targets : push->config.targets;
+	uint32_t count = push->targets ? push->options.receiver_count : push->config.target_count;
+	int status = STATUS_OK;
+
+	for (uint32_t at = 0; at < count && status == STATUS_OK; at++)
+		status = receiver_resolve(&targets[at]);
+	return status;
 }
 
 static int sender_options_make(struct push *push)
@@ -146,11 +224,15 @@ static int sender_options_make(struct push *push)
 		if (status)
 			return push_failed(STATUS_WRONG, "%s", message[0] ? message : strerror(-status));
 	} else {
-		status = receiver_take(push);
+		status = receivers_take(push);
 		if (status)
 			return status;
 	}
 	status = push_tls_take(push);
+	if (status)
+		return status;
+	receiver_single(push);
+	status = spread_take(push);
 	if (status)
 		return status;
 	sender->host_name = push->options.host_name;
@@ -227,7 +309,8 @@ static int push_run(struct push *push, char **names)
 		k2i_sender_config_ring_failed(&push->config, status, message, sizeof(message));
 		return push_failed(STATUS_FAILED, "%s", message);
 	}
-	push->lease.client = k2hft_sender_client(push->sender);
+	if (k2hft_sender_lane_count(push->sender) == 1)
+		push->lease.client = k2hft_sender_client(push->sender);
 	push->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);
@@ -251,7 +334,7 @@ int k2i_command_push(int argc, char **argv)
 	if (status == STATUS_OK)
 		status = inputs_check(argv + optind);
 	if (status == STATUS_OK)
-		status = receiver_resolve(&push);
+		status = receivers_resolve(&push);
 	if (status == STATUS_OK) {
 		push_signals_set();
 		status = push_run(&push, argv + optind);
@@ -259,5 +342,7 @@ int k2i_command_push(int argc, char **argv)
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	if (push.config.settings)
 		k2i_sender_config_free(&push.config);
+	free(push.receivers);
+	free(push.targets);
 	return status;
 }

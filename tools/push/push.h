@@ -12,10 +12,16 @@
 #include "config/sender.h"
 
 struct push_options {
-	const char *config_file, *receiver, *path, *ring_path, *host_name;
+	const char *receivers[K2HFT_TARGETS_MAX];
+	uint32_t receiver_count;
+	const char *config_file, *path, *ring_path, *host_name;
 	const char *authority, *certificate, *private_key, *shared_key;
-	uint64_t ring_bytes, timeout_s, level, compress;
+	uint64_t ring_bytes, timeout_s, level, compress, spread, copies, failover_s;
 	bool help, binary, quiet, tls; /* tls: also if one of its files is given */
+};
+
+struct push_receiver {
+	char text[RECEIVER_ROOM]; /* HOST and PORT */
 };
 
 /* A run of `k2hft push`. */
@@ -23,9 +29,10 @@ struct push {
 	struct push_options options;
 	struct k2i_sender_config config; /* with options.config_file */
 	struct k2hft_tls_options tls;    /* without it */
-	char receiver[RECEIVER_ROOM];    /* HOST and PORT of options.receiver */
+	struct push_receiver *receivers; /* of options.receivers */
+	struct k2hft_target *targets;    /* the same */
 	struct k2hft_sender *sender;
-	struct k2hft_lease lease; /* to send what is read, if it is much at once */
+	struct k2hft_lease lease; /* to send what is read, if it is much at once; of several receivers no client */
 	bool show;                /* progress */
 	uint64_t input_bytes;
 	uint64_t started_ns, shown_ns;

@@ -47,6 +47,7 @@ int push_tls_take(struct push *push)
 		.private_key_path = options->private_key,
 		.shared_key_path = options->shared_key,
 	};
-	push->config.options.tls = &push->tls;
+	for (uint32_t at = 0; at < push->options.receiver_count; at++)
+		push->targets[at].tls = &push->tls;
 	return STATUS_OK;
 }

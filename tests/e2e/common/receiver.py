@@ -24,12 +24,12 @@ class Ended(Exception):
 
 
 class Receiver:
-    def __init__(self, work, general="", own=""):
+    def __init__(self, work, general="", own="", port=0):
         self.log = os.path.join(work, "log")
         with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
             conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = {work}/out\n{own}\n")
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", "127.0.0.1:0"],
+            self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", f"127.0.0.1:{port}"],
                                             stdin=subprocess.DEVNULL, stderr=log)
         self.port = int(self.logged(rb"listening on 127\.0\.0\.1:(\d+)\n").group(1))
 
