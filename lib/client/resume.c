@@ -20,6 +20,9 @@ int k2i_client_hello_encode(struct k2hft_client *client, uint8_t *room, size_t b
 				    .level = (uint8_t)client->options.level,
 				    .opening = client->resume.opening};
 
+	/* Read late, behind chunks that came on another connection, it would have them taken back: then its epoch is too low. */
+	if (receivers->unsettled_count > 0 && !k2i_client_name_old(client))
+		client->resume.epoch = k2i_ring_epoch_raise(client->ring);
 	k2i_ring_name(client->ring, &client->resume.name);
 	memcpy(hello.ring_uuid, client->resume.name.uuid, sizeof(hello.ring_uuid));
 	hello.epoch = client->resume.name.epoch;

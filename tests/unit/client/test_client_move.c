@@ -318,8 +318,10 @@ static void it_settles_and_gets_the_ring_back(void **state)
 	(void)connect_to(world, 1, 0);
 	(void)peer_data(f);
 	peer_acks(f, f->end);
+	uint64_t epoch = ring_stats_of(f).epoch;
 	struct k2hft_hello hello = home_greets(world, 3, 2);
 	expect_unsettled(&hello, 1, 0, 0);
+	assert_true(hello.epoch > epoch);
 	assert_int_equal(hello.receiver_uuid[0], 'B');
 	assert_int_equal(hello.epoch, ring_stats_of(f).epoch);
 	for (int round = 0; stats_of(f).unsettled; round++) {
