@@ -18,6 +18,8 @@ docdir       ?= $(datadir)/doc/k2hft
 pkgconfigdir ?= $(libdir)/pkgconfig
 unitdir      ?= $(prefix)/lib/systemd/system
 completiondir ?= $(datadir)/bash-completion/completions
+# Where the Python module goes; empty: nowhere.
+pythondir    ?=
 
 Q   := $(if $(filter 1,$(V)),,@)
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))

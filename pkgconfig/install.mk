@@ -10,7 +10,7 @@ D_MAN  = $(root)$(mandir)
 D_DOC  = $(root)$(docdir)
 D_UNIT = $(root)$(unitdir)
 D_COMP = $(root)$(completiondir)
-HEADERS := $(wildcard include/k2hft/*.h)
+HEADERS := $(wildcard include/k2hft/*.h include/k2hft/*.hpp)
 PAGES   := $(wildcard man/man[1-8]/*.[1-8])
 UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
 DOCS    := README.md CHANGELOG.md LICENSE
@@ -31,6 +31,7 @@ install: all $(INSTALLED) ## into $DESTDIR$prefix
 	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
 	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
 	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done
+	$(Q)$(if $(pythondir),install -d $(root)$(pythondir)/k2hft && $(INSTALL_DATA) bindings/python/k2hft/*.py $(root)$(pythondir)/k2hft/)
 	$(Q)$(INSTALL_DATA) $(DOCS) $(D_DOC)/
 	$(Q)$(if $(SAMPLES),$(INSTALL_DATA) $(SAMPLES) $(D_DOC)/examples/)
 	$(Q)$(if $(DESTDIR),,ldconfig 2>/dev/null || :)
@@ -40,7 +41,7 @@ uninstall:              ## removes what install put there; below $DESTDIR also w
 		$(foreach end,a so so.$(SO_MAJOR) so.$(VERSION),$(addprefix $(D_LIB)/,$(LIBRARIES:%=%.$(end)))) \
 		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
 		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
-		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
+		$(if $(pythondir),$(root)$(pythondir)/k2hft/__init__.py) $(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
 	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
 
