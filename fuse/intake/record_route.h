@@ -12,6 +12,15 @@ struct k2i_mount;
 struct k2i_mount_lane;
 struct k2i_outputfile;
 
+/* Whole records, one after the other; or one piece of a record. */
+struct k2i_records {
+	const char *data;
+	size_t bytes;
+	bool continued, continues; /* of one piece */
+	uint32_t writer_pid;
+	uint64_t time_ns; /* CLOCK_REALTIME */
+};
+
 /* A route's stream in the ring of a lane. */
 struct k2i_route_stream {
 	struct k2i_route *route;
@@ -51,6 +60,8 @@ struct k2i_route {
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
 	bool pending_continued, pending_continues;
+	struct k2i_records copied; /* the chunk that some of its streams have already; `bytes` 0: none */
+	bool copied_cut;
 	bool closed;     /* and is there for missing newlines only */
 	unsigned listed; /* of its streams */
 	uint32_t writer_pid;
@@ -73,15 +84,6 @@ static inline bool k2i_route_takes_in_place(const struct k2i_routes *routes, con
 	       !route->streams[route->stream_at].rest_dropped &&
 	       (route->passes_all || (!continued && !k2i_rule_replaces(route->match)));
 }
-
-/* Whole records, one after the other; or one piece of a record. */
-struct k2i_records {
-	const char *data;
-	size_t bytes;
-	bool continued, continues; /* of one piece */
-	uint32_t writer_pid;
-	uint64_t time_ns; /* CLOCK_REALTIME */
-};
 
 /*
  * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -EAGAIN one comes; -ENAMETOOLONG;

@@ -249,15 +249,23 @@ static int other_claim(struct k2i_mount *mount, struct k2i_route_stream **stream
 	return status;
 }
 
-/* A stream has the chunk, or does not get it: the next one's turn, and behind the last the next chunk's. */
-static void pending_pass(struct k2i_mount *mount, struct k2i_route *route, size_t bytes, bool cut)
+/*
+ * A stream has the chunk, or does not get it: it is the next one's turn, and behind the last the next chunk's. The other
+ * copies are as the first, whatever becomes pending meanwhile.
+ */
+static void pending_pass(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, bool cut)
 {
 	K2I_JOURNAL_KEEP(route);
-	if (route->copies > 1 && ++route->stream_at < route->copies)
+	if (route->copies > 1 && ++route->stream_at < route->copies) {
+		route->copied = *records;
+		route->copied_cut = cut;
 		return;
+	}
 	if (route->copies > 1)
 		route->stream_at = 0;
-	route->pending_from += bytes;
+	route->copied.bytes = 0;
+	route->copied_cut = false;
+	route->pending_from += records->bytes;
 	route->pending_continued = cut;
 	if (cut)
 		k2i_route_count_piece(mount, route);
@@ -269,24 +277,26 @@ static void pending_pass(struct k2i_mount *mount, struct k2i_route *route, size_
  */
 static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 {
-	bool cut;
-	struct k2i_records records = pending_chunk(mount, route, &cut);
+	bool cut = route->copied_cut;
+	struct k2i_records records = route->copied.bytes ? route->copied : pending_chunk(mount, route, &cut);
 	struct k2i_route_stream *stream = k2i_route_stream_next(mount, route, records.continued);
 	const struct k2i_route before = *route;
 	void *payload;
 	int status;
 
+	/* It can have moved since the first copy. */
+	records.data = route->pending + route->pending_from;
 	if (records.continued && stream->rest_dropped) {
 		K2I_JOURNAL_KEEP(stream);
 		stream->rest_dropped = records.continues;
-		pending_pass(mount, route, records.bytes, cut);
+		pending_pass(mount, route, &records, cut);
 		return 0;
 	}
 	status = stream_claim(mount, stream, records.bytes, &payload);
 	if (status == -EAGAIN && route->stream_count > route->copies && !records.continued)
 		status = other_claim(mount, &stream, records.bytes, &payload);
 	if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP) {
-		pending_pass(mount, route, records.bytes, cut);
+		pending_pass(mount, route, &records, cut);
 		records_drop(mount, stream, &records);
 		return 0;
 	}
@@ -297,7 +307,7 @@ static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 		K2I_JOURNAL_KEEP(stream);
 		stream->rest_dropped = false;
 	}
-	pending_pass(mount, route, records.bytes, cut);
+	pending_pass(mount, route, &records, cut);
 	if (route->copies > 1)
 		K2I_CRASH(mount_copy_before);
 	status = k2i_route_commit(mount, stream, &records, 0, false);
@@ -313,6 +323,9 @@ static void pending_forget(struct k2i_route *route)
 	K2I_JOURNAL_KEEP(route);
 	route->pending_bytes = route->pending_from = 0;
 	route->pending_continued = route->pending_continues = false;
+	route->copied.bytes = 0;
+	if (route->copies > 1)
+		route->stream_at = 0;
 	if (route->pending_room > PENDING_ROOM_KEPT) {
 		k2i_journal_free(route->pending);
 		route->pending = NULL;

@@ -144,6 +144,26 @@ static void copies_wait_for_the_last(void **state)
 	lanes_end(mounted);
 }
 
+/* More becomes pending while a chunk is out to some of its lanes only. */
+static void a_copy_is_as_the_first(void **state)
+{
+	const struct k2i_records one = {.data = "one\n", .bytes = 4}, two = {.data = "two\n", .bytes = 4};
+	struct mounted *mounted = *state;
+	struct k2i_route *route;
+
+	lanes_make(mounted, K2HFT_SPREAD_ALL, 1);
+	route = file_of(mounted, "x")->route;
+	fill(&route->streams[1]);
+	assert_int_equal(k2i_route_add_pending(route, &one), 0);
+	assert_int_equal(k2i_route_push(&mounted->mount, route), -EAGAIN);
+	assert_int_equal(k2i_route_add_pending(route, &two), 0);
+	assert_had(route->streams[1].lane, "");
+	assert_int_equal(k2i_route_push(&mounted->mount, route), 0);
+	for (unsigned at = 0; at < LANES; at++)
+		assert_had(route->streams[at].lane, "[one\n][two\n]");
+	lanes_end(mounted);
+}
+
 /* RINGFULL = drop: it is dropped for the full lane, and counted there. */
 static void a_full_lane_drops_its_own(void **state)
 {
@@ -257,11 +277,9 @@ static void a_full_lane_holds_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(a_path_has_its_lanes),
-		MOUNTED_TEST(copies_wait_for_the_last),
-		MOUNTED_TEST(a_full_lane_drops_its_own),
-		MOUNTED_TEST(a_dropped_rest_is_one_lanes),
-		MOUNTED_TEST(random_goes_where_there_is_room),
+		MOUNTED_TEST(a_path_has_its_lanes),        MOUNTED_TEST(copies_wait_for_the_last),
+		MOUNTED_TEST(a_copy_is_as_the_first),      MOUNTED_TEST(a_full_lane_drops_its_own),
+		MOUNTED_TEST(a_dropped_rest_is_one_lanes), MOUNTED_TEST(random_goes_where_there_is_room),
 		MOUNTED_TEST(a_full_lane_holds_its_own),
 	};
 
