@@ -21,6 +21,7 @@ static const struct command {
 	{"bench", k2i_command_bench, "measures how fast records arrive, compared with a plain pipe"},
 	{"check", k2i_command_check, "checks configuration files, prints their effective values"},
 	{"help", command_help, "explains a command, a key of the configuration, or a counter"},
+	{"key", k2i_command_key, "makes a key that sender and receiver share"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},
 	{"reload", k2i_command_reload, "has a receiver read its configuration again"},
 	{"serve", k2i_command_serve, "shows by HTTP what became of records on this host: page, metrics, health"},

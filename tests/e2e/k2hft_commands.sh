@@ -20,7 +20,7 @@ expect 2 'unknown command chek; did you mean check?' "$k2hft" chek
 expect 2 'unknown command nothing-like-it; "k2hft help" lists them' "$k2hft" nothing-like-it
 expect 2 "k2hft check: unrecognized option '--foo'" "$k2hft" check --foo
 expect 2 'k2hft check: a file is needed' "$k2hft" check
-for command in bench check push serve stat testio verify; do
+for command in bench check key push serve stat testio verify; do
 	expect 2 "^Try 'k2hft $command --help'" "$k2hft" $command --foo
 done
 expect 0 'usage: k2hft COMMAND' "$k2hft" --help

@@ -8,6 +8,7 @@
  */
 int k2i_command_bench(int argc, char **argv); /* STATUS_FOUND: something got worse */
 int k2i_command_check(int argc, char **argv);
+int k2i_command_key(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
 int k2i_command_reload(int argc, char **argv);
 int k2i_command_serve(int argc, char **argv);
