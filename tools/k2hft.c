@@ -23,7 +23,7 @@ static const struct command {
 	{"help", command_help, "explains a command, a key of the configuration, or a counter"},
 	{"key", k2i_command_key, "makes a key that sender and receiver share"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},
-	{"reload", k2i_command_reload, "has a receiver read its configuration again"},
+	{"reload", k2i_command_reload, "has a receiver or a mount read its configuration again"},
 	{"serve", k2i_command_serve, "shows by HTTP what became of records on this host: page, metrics, health"},
 	{"stat", k2i_command_stat, "shows what became of records, at a receiver, a mount or a ring"},
 	{"testio", k2i_command_testio, "measures how fast files are written and read"},

@@ -207,6 +207,16 @@ void k2i_journal_step(void)
 		step_end(0);
 }
 
+void k2i_journal_undo(void)
+{
+	if (!store)
+		return;
+	if (word_get(&store->word) & ~WORD_ANSWERED)
+		put_back();
+	freed_first = NULL;
+	step_number++;
+}
+
 bool k2i_journal_answer(const struct iovec *parts, int count)
 {
 	size_t bytes = 0;

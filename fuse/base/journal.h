@@ -31,6 +31,9 @@ void k2i_journal_keep(const void *memory, size_t bytes);
 /* The step is done: what has changed stays. */
 void k2i_journal_step(void);
 
+/* The step is given up: what it has kept is as it was. The process's own memory is its own affair. */
+void k2i_journal_undo(void);
+
 /*
  * The answer to the request that is being served, for a successor who can't know whether it was given. It counts from
  * the end of the step with it. false: it is too large to be worth it.

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "app/program/reload.h"
 #include "app/rules/rules.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -29,6 +30,13 @@ struct k2i_keeper {
 	bool begun; /* a worker was ready */
 };
 
+/* A reload, as the worker that has done it tells the keeper. */
+struct k2i_mount_reload {
+	struct k2i_reload told;
+	uint64_t taken;     /* reloads whose rules are in use: part of the step in which they are taken */
+	uint64_t signature; /* of the files of the last of these */
+};
+
 /*
  * A mount: each part is a struct of the file that owns it, and this leads to them, so that a folder sees no part of one
  * above it; fuse/keeper/parts.h holds them all. The folders, from above: keeper, device, ops, cached, intake, copy,
@@ -46,6 +54,7 @@ struct k2i_mount {
 	bool ending; /* the mount drains, and accepts nothing new */
 
 	struct k2i_keeper keeper;
+	struct k2i_mount_reload reload;
 	struct k2i_kernel kernel;
 	struct k2i_mount_lanes lanes;
 	struct k2i_mount_counts counts;

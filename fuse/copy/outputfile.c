@@ -31,9 +31,10 @@
 enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_INSIDE_DIRECTORY };
 
 struct k2i_outputfile {
+	struct k2i_outputfiles *whole; /* whose directory that is, and which stays as long as this; or NULL */
 	int fd;
 	unsigned references;
-	int directory_fd; /* the place's: where `name` is looked up */
+	int directory_fd; /* where `name` is looked up; its own unless there is a `whole` */
 	char *name;       /* NULL: what was opened is kept */
 	mode_t file_mode; /* FILE_MODE, for the next of that name */
 	dev_t device;
@@ -52,6 +53,7 @@ struct place {
 };
 
 struct k2i_outputfiles {
+	size_t references; /* files that are open by a directory of it, and k2i_outputfiles_open's */
 	size_t count;
 	bool readable;
 	struct place places[]; /* one a rule */
@@ -107,6 +109,10 @@ void k2i_outputfile_put(struct k2i_outputfile *output)
 	if (!output || --output->references)
 		return;
 	(void)close(output->fd);
+	if (output->whole)
+		k2i_outputfiles_close(output->whole);
+	else if (output->directory_fd >= 0)
+		(void)close(output->directory_fd);
 	free(output->name);
 	free(output);
 }
@@ -179,6 +185,7 @@ int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *mat
 	const struct place *place = rule_place(mount, match);
 	const mode_t mode = mount->settings->copy_mode;
 	const char *name;
+	int status = 0;
 
 	*output = NULL;
 	if (place->kind == PLACE_FILE) {
@@ -186,10 +193,14 @@ int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *mat
 		(*output)->references++;
 	} else if (place->kind == PLACE_DIRECTORY) {
 		name = rule_name_below(k2i_rule_settings(match), path);
-		return output_from(directory_make_below(place->directory_fd, name, mode), place->directory_fd, name,
-				   mode, output);
+		status = output_from(directory_make_below(place->directory_fd, name, mode), place->directory_fd, name,
+				     mode, output);
+		if (status == 0) {
+			(*output)->whole = mount->outputfiles;
+			mount->outputfiles->references++;
+		}
 	}
-	return 0;
+	return status;
 }
 
 bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
@@ -502,6 +513,7 @@ int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_
 	if (!mount->outputfiles)
 		return -ENOMEM;
 	mount->outputfiles->count = settings->rule_count;
+	mount->outputfiles->references = 1;
 	/* Files get FILE_MODE; all others that a worker makes are its owner's. */
 	(void)umask(0);
 	for (size_t number = 0; status == 0 && number < 2 * settings->rule_count; number++) {
@@ -524,13 +536,14 @@ int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_
 
 void k2i_outputfiles_close(struct k2i_outputfiles *outputfiles)
 {
-	if (!outputfiles)
+	if (!outputfiles || --outputfiles->references)
 		return;
 	for (size_t number = 0; number < outputfiles->count; number++) {
 		struct place *place = &outputfiles->places[number];
 
 		k2i_outputfile_put(place->file);
-		if (place->kind == PLACE_DIRECTORY || (place->kind == PLACE_FILE && place->directory_fd >= 0))
+		if (place->kind == PLACE_DIRECTORY ||
+		    (place->kind == PLACE_FILE && !place->file && place->directory_fd >= 0))
 			(void)close(place->directory_fd);
 	}
 	free(outputfiles);

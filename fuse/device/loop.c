@@ -300,6 +300,10 @@ static void take_signal(struct k2i_mount *mount)
 	}
 	if ((pid_t)signal.ssi_pid != mount->keeper.pid)
 		return;
+	if (signal.ssi_int == SIGUSR1) {
+		mount->loop->reloads = !mount->ending;
+		return;
+	}
 	/* Below zero it is what was asked of another worker, which has died since. */
 	if (mount->asked && mount->ending && signal.ssi_int > 0) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
@@ -519,6 +523,8 @@ int k2i_loop_run(struct k2i_mount *mount)
 			return status;
 		if (waits[WAIT_SIGNAL].revents)
 			take_signal(mount);
+		if (mount->loop->reloads)
+			return -ERESTART;
 		if (!waits[WAIT_DEVICE].revents)
 			continue;
 		status = serve_one(mount);

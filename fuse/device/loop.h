@@ -21,12 +21,14 @@ struct k2i_loop {
 	char *request;        /* one whole request that does not go to the ring */
 	char *body;           /* its data, K2I_REQUEST_HEAD_BYTES behind */
 	unsigned large_ahead; /* so many requests get room for the largest */
+	bool reloads;         /* the keeper has asked for it */
 	unsigned in_a_row;    /* requests that came one behind the other, nothing between */
 };
 
 /*
  * Serves the kernel until the mount has ended, by a signal or from outside, and everything is acknowledged or
- * DRAINTIMEOUT is over. 0; -ENODATA: records are lost; -EMFILE: another worker is to go on, this one can't.
+ * DRAINTIMEOUT is over. 0; -ENODATA: records are lost; -EMFILE: another worker is to go on, this one can't. -ERESTART: the
+ * keeper asks for a reload, and nothing has ended.
  */
 int k2i_loop_run(struct k2i_mount *mount);
 

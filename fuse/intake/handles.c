@@ -2,6 +2,7 @@
 #include "fuse/intake/handles.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fuse/base/mount.h"
@@ -159,6 +160,10 @@ static void handle_free(struct k2i_mount *mount, struct k2i_handle *handle)
 		k2i_node_writers(mount->nodes, handle->node, -1);
 	k2i_node_closed(mount->nodes, handle->node);
 	k2i_route_close(mount, handle->route);
+	if (handle->later) {
+		table->later_count--;
+		k2i_route_close(mount, handle->later);
+	}
 	k2i_outputfile_put(handle->output);
 	k2i_line_buffer_free(&handle->line);
 	k2i_journal_free(handle->path);
@@ -169,6 +174,88 @@ void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (handle->released && handle->queued == 0)
 		handle_free(mount, handle);
+}
+
+static bool handle_is_between(const struct k2i_handle *handle)
+{
+	const struct k2i_route *route = handle->route;
+
+	while (route && k2i_route_pending(route) == 0)
+		route = route->next;
+	return !route && handle->queued == 0 && !handle->line.continued && !handle->line.skipping;
+}
+
+void k2i_handle_go_on(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (!handle->later || !handle_is_between(handle))
+		return;
+	K2I_JOURNAL_KEEP(handle);
+	K2I_JOURNAL_KEEP(mount->handles);
+	k2i_route_close(mount, handle->route);
+	handle->route = handle->later;
+	handle->queue = handle->later_queue;
+	handle->later = NULL;
+	mount->handles->later_count--;
+	k2i_node_goes_to(mount->nodes, handle->node, handle->queue->lanes);
+}
+
+struct prepared {
+	struct k2i_handle *handle;
+	struct k2i_route *route;
+	struct k2i_queue *queue;
+};
+
+static int handle_prepare(struct k2i_mount *mount, struct prepared *prepared)
+{
+	int status = k2i_route_open(mount, prepared->handle->path, &prepared->route);
+
+	if (status)
+		return status;
+	prepared->queue = k2i_queue_of(mount, k2i_route_lanes(prepared->route));
+	return prepared->queue ? 0 : -ENOMEM;
+}
+
+static void handle_change(struct k2i_mount *mount, const struct prepared *prepared)
+{
+	struct k2i_handle *handle = prepared->handle;
+
+	K2I_JOURNAL_KEEP(handle);
+	K2I_JOURNAL_KEEP(mount->handles);
+	/* The places of OUTPUTFILE are those of other rules now. */
+	for (struct k2i_route *route = handle->route; route; route = route->next) {
+		K2I_JOURNAL_KEEP(&route->output_missing);
+		route->output_missing = false;
+	}
+	if (handle->later)
+		k2i_route_close(mount, handle->later);
+	else
+		mount->handles->later_count++;
+	handle->later = prepared->route;
+	handle->later_queue = prepared->queue;
+	k2i_handle_go_on(mount, handle);
+}
+
+int k2i_handles_change_rules(struct k2i_mount *mount, const struct k2i_handle **failed)
+{
+	struct prepared *all = calloc(mount->handles->room + 1, sizeof(*all));
+	struct k2i_handle *handle;
+	size_t count = 0;
+	int status = all ? 0 : -ENOMEM;
+
+	for (uint32_t number = 0; status == 0 && (handle = k2i_handle_next(mount->handles, &number));) {
+		if (!handle->route || handle->released)
+			continue;
+		*failed = all[count].handle = handle;
+		status = handle_prepare(mount, &all[count++]);
+	}
+	for (size_t at = 0; at < count; at++) {
+		if (status == 0)
+			handle_change(mount, &all[at]);
+		else
+			k2i_route_close(mount, all[at].route);
+	}
+	free(all);
+	return status;
 }
 
 /* A file of OUTPUTFILE that was open for reading. */
@@ -188,6 +275,8 @@ int k2i_handles_inherit(struct k2i_mount *mount)
 
 	for (uint32_t number = 0; status == 0 && (handle = k2i_handle_next(mount->handles, &number));) {
 		status = k2i_route_inherit(mount, handle->route);
+		if (status == 0)
+			status = k2i_route_inherit(mount, handle->later);
 		if (handle->output)
 			output_inherit(mount, handle);
 	}

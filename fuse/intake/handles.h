@@ -24,9 +24,12 @@ struct k2i_handle {
 	bool flushed;        /* closed by somebody since the last write, when it could be within a record */
 	int lost;            /* why a record was that had been accepted; 0: none, or it was reported */
 	struct k2i_handle *flushed_next;
-	char *path;                     /* when it was opened */
-	struct k2i_route *route;        /* NULL: not open for writing, or cached */
-	struct k2i_queue *queue;        /* where what it writes waits for room; NULL: it has no route */
+	char *path;              /* when it was opened */
+	struct k2i_route *route; /* NULL: not open for writing, or cached */
+	struct k2i_queue *queue; /* where what it writes waits for room; NULL: it has no route */
+	/* By rules of a reload, see k2i_handle_change_rules; NULL: the present ones are. */
+	struct k2i_route *later;
+	struct k2i_queue *later_queue;
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
 	struct k2i_outputfile *output;  /* what is read; NULL: nothing */
@@ -40,6 +43,7 @@ struct k2i_handle_table {
 	uint32_t room, free_first, open_count;
 	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
 	uint64_t held_bytes;              /* memory of all line buffers */
+	uint32_t later_count;             /* handles that go by former rules still */
 };
 
 /* -ENOMEM, -ENFILE. The handle takes `route` and `output` over. */
@@ -47,6 +51,14 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 		    struct k2i_outputfile *output, struct k2i_handle **handle);
 /* In place of a process that died: opens again what was its own. -ENOMEM */
 int k2i_handles_inherit(struct k2i_mount *mount);
+/*
+ * The mount goes by other rules: all handles have a route by them, from their next record on. Data that waits already goes
+ * by the former rules, which must stay as long as the table's later_count is not 0. Errors as of k2i_route_open, with the
+ * handle that has it; then the step is to be given up.
+ */
+int k2i_handles_change_rules(struct k2i_mount *mount, const struct k2i_handle **failed);
+/* To be called before a handle takes data. */
+void k2i_handle_go_on(struct k2i_mount *mount, struct k2i_handle *handle);
 /* Walks over all: the first from `*number` on, behind which that is set; NULL: none. */
 static inline struct k2i_handle *k2i_handle_next(const struct k2i_handle_table *table, uint32_t *number)
 {

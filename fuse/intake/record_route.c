@@ -246,10 +246,13 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 	for (; route && status == 0; route = route->next) {
 		route->scratch = NULL;
 		route->output = NULL;
+		/* Its rules are not those of the process that died. */
+		route->match = k2i_rules_find(mount->rules, route->path);
+		route->passes_all = mount->settings->binary || !route->match || k2i_rule_passes_all(route->match);
 		if (!route->passes_all)
 			status = k2i_rule_scratch_create(route->match, &route->scratch);
-		route->output_missing =
-			status == 0 && k2i_outputfile_get(mount, route->match, route->path, &route->output);
+		route->output_missing = status == 0 && route->match &&
+					k2i_outputfile_get(mount, route->match, route->path, &route->output);
 		if (route->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
 		for (unsigned at = 0; status == 0 && at < route->stream_count; at++)

@@ -109,6 +109,7 @@ int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, c
 	struct k2i_queued item = write_item(write, stream);
 	int status;
 
+	k2i_handle_go_on(mount, stream);
 	item.cached = true;
 	item.answer_bytes = write->answer_bytes;
 	if (answered)
@@ -127,6 +128,7 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 	struct k2i_queued item;
 	int status = 0;
 
+	k2i_handle_go_on(mount, handle);
 	if (write_commit_at_once(mount, write, handle, &status)) {
 		if (k2i_held_too_much(mount))
 			k2i_queue_run(mount);

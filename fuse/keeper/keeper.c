@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -22,6 +23,7 @@
 #include "app/program/standard.h"
 #include "fuse/base/mount.h"
 #include "fuse/base/options.h"
+#include "fuse/keeper/setup.h"
 #include "fuse/keeper/start.h"
 #include "fuse/keeper/worker.h"
 
@@ -42,6 +44,14 @@ struct ending {
 	unsigned killed;  /* workers, or tries to */
 };
 
+/* A worker begins with this, whatever the one before has made of the mount. */
+static struct {
+	struct k2i_setup setup;
+	uint64_t taken; /* as the mount's, for this */
+	bool reload;    /* is asked for, and no worker has answered */
+	bool forwarded; /* to the worker */
+} kept;
+
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 #define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
 
@@ -51,7 +61,8 @@ static void signals_block(sigset_t *signals)
 
 	(void)sigemptyset(signals);
 	(void)sigaddset(signals, SIGCHLD);
-	(void)sigaddset(signals, SIGUSR1); /* a worker is ready */
+	(void)sigaddset(signals, SIGUSR1); /* asks for a reload */
+	(void)sigaddset(signals, K2I_SIGNAL_WORD);
 	for (size_t at = 0; at < END_SIGNALS; at++)
 		(void)sigaddset(signals, end_signals[at]);
 	(void)sigprocmask(SIG_BLOCK, signals, NULL);
@@ -69,11 +80,11 @@ static int signal_forward(pid_t worker, int number)
 }
 
 /* -1: nothing came for a while, at whose end is tried again what failed. */
-static int signal_wait(const sigset_t *signals, bool again)
+static int signal_wait(const sigset_t *signals, bool again, siginfo_t *info)
 {
 	const struct timespec pause = {.tv_sec = 1};
 
-	return again ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+	return again ? sigtimedwait(signals, info, &pause) : sigwaitinfo(signals, info);
 }
 
 /* The first process of a container gets the orphans of the others as children; nobody else would ever take those away. */
@@ -106,10 +117,10 @@ static void log_lost(const struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
 }
 
-static void ending_begin(struct ending *ending, const struct k2i_mount *mount, int number)
+static void ending_begin(struct ending *ending, int number)
 {
 	/* The second signal ends the worker's wait. */
-	uint64_t wait_s = ending->signal && number ? 0 : mount->settings->drain_timeout_s;
+	uint64_t wait_s = ending->signal && number ? 0 : kept.setup.config.settings->drain_timeout_s;
 
 	ending->signal = number ? number : ending->signal;
 	ending->kill_ns = k2i_clock_now_ns() + wait_s * K2I_SECOND_NS + STUCK_NS;
@@ -125,7 +136,7 @@ static bool ending_is_stuck(struct ending *ending, const struct k2i_mount *mount
 		return false;
 	k2i_log(K2HFT_LOG_ERROR,
 		"mount: %s: the worker is stopped or hangs, and has not ended after DRAINTIMEOUT, %llu s: %s",
-		strsignal(ending->signal), (unsigned long long)mount->settings->drain_timeout_s,
+		strsignal(ending->signal), (unsigned long long)kept.setup.config.settings->drain_timeout_s,
 		ending->killed ? "the mount ends without it" : "it is killed");
 	(void)kill(worker, SIGKILL);
 	ending->kill_ns = k2i_clock_now_ns() + STUCK_NS;
@@ -134,6 +145,56 @@ static bool ending_is_stuck(struct ending *ending, const struct k2i_mount *mount
 	log_lost(mount);
 	(void)umount2(mount->options->mount_point, MNT_FORCE | MNT_DETACH);
 	return true;
+}
+
+/* A worker goes by another setup: the next is to begin with that. */
+static void reload_keep(struct k2i_mount *mount)
+{
+	struct k2i_setup setup;
+	struct k2i_reload told = {.begun = 0};
+
+	if (kept.taken == mount->reload.taken)
+		return;
+	(void)snprintf(told.file, sizeof(told.file), "%s", mount->reload.told.file);
+	if (k2i_setup_load(mount, kept.setup.config.settings, &setup, &told)) {
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: %s has changed again: a worker that dies is replaced by one of the former rules",
+			told.error);
+		return;
+	}
+	k2i_setup_free(&kept.setup);
+	kept.setup = setup;
+	kept.taken = mount->reload.taken;
+	/* The worker has read another file. */
+	if (setup.signature != mount->reload.signature)
+		kept.reload = true;
+}
+
+/* The worker died: in a reload, that has succeeded or failed with it. */
+static void reload_settle(struct k2i_mount *mount)
+{
+	struct k2i_reload *told = &mount->reload.told;
+	bool taken = kept.taken != mount->reload.taken;
+
+	kept.forwarded = false;
+	if (told->begun != told->done) {
+		kept.reload = false;
+		if (!taken)
+			(void)snprintf(told->error, sizeof(told->error), "the worker died while it reloaded");
+		k2i_reload_end(told, "mount");
+	}
+	reload_keep(mount);
+}
+
+static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *ready_ns)
+{
+	if (info->si_value.sival_int == K2I_WORD_RELOADED) {
+		kept.reload = kept.forwarded = false;
+		reload_keep(mount);
+		return;
+	}
+	*ready_ns = k2i_clock_now_ns();
+	k2i_daemon_ready();
 }
 
 /*
@@ -146,26 +207,31 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 	int status = 0, order = -ending->signal;
 
 	if (order)
-		ending_begin(ending, mount, 0);
+		ending_begin(ending, 0);
 	for (;;) {
+		siginfo_t info;
 		int number;
 
 		if (ending_is_stuck(ending, mount, worker))
 			return K2I_STATUS_FAILED << 8;
 		if (order)
 			order = signal_forward(worker, order);
-		number = signal_wait(signals, ending->signal);
+		if (kept.reload && !kept.forwarded)
+			kept.forwarded = signal_forward(worker, SIGUSR1) == 0;
+		number = signal_wait(signals, ending->signal || kept.reload != kept.forwarded, &info);
 		if (number == SIGCHLD)
 			strangers_reap(worker);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
 			return status;
+		if (number == K2I_SIGNAL_WORD && info.si_pid == worker)
+			word_take(mount, &info, ready_ns);
 		if (number == SIGUSR1) {
-			*ready_ns = k2i_clock_now_ns();
-			k2i_daemon_ready();
+			kept.reload = true;
+			kept.forwarded = false;
 		}
 		if (signal_ends(number)) {
 			order = number;
-			ending_begin(ending, mount, number);
+			ending_begin(ending, number);
 		}
 	}
 }
@@ -226,8 +292,10 @@ static int worker_live(struct k2i_mount *mount, struct ending *ending, const sig
 
 	mount->keeper.workers++;
 	worker = fork();
-	if (worker == 0) /* what main has to undo is the keeper's */
+	if (worker == 0) { /* what main has to undo is the keeper's */
+		k2i_setup_use(mount, &kept.setup);
 		_exit(k2i_worker_run(mount));
+	}
 	if (worker > 0)
 		return worker_wait(mount, worker, ending, signals, ready_ns);
 	mount->keeper.workers--;
@@ -285,7 +353,7 @@ static bool keeper_gives_up(const struct k2i_mount *mount, unsigned failures)
 	return true;
 }
 
-int k2i_keeper_run(struct k2i_mount *mount)
+static int workers_run(struct k2i_mount *mount)
 {
 	unsigned young = 0, failures = 0;
 	struct ending ending = {.signal = 0};
@@ -303,6 +371,7 @@ int k2i_keeper_run(struct k2i_mount *mount)
 			return WEXITSTATUS(status);
 		}
 		worker_log_death(mount, status);
+		reload_settle(mount);
 		died_ns = k2i_clock_now_ns();
 		failures = failures_after(failures, status, !mount->keeper.begun || ending.signal || signals_ask_end(),
 					  ready_ns ? died_ns - ready_ns : 0);
@@ -313,4 +382,15 @@ int k2i_keeper_run(struct k2i_mount *mount)
 		young = died_ns - began_ns < YOUNG_NS ? young + 1 : 0;
 		keeper_pause(keeper_pause_ns(young > failures ? young : failures));
 	}
+}
+
+int k2i_keeper_run(struct k2i_mount *mount)
+{
+	int status;
+
+	kept.setup = k2i_setup_of(mount);
+	status = workers_run(mount);
+	/* For who undoes the mount: the last worker's was its own. */
+	k2i_setup_use(mount, &kept.setup);
+	return status;
 }

@@ -146,6 +146,18 @@ int k2i_left_rings_find(struct k2i_mount *mount)
 	return status;
 }
 
+void k2i_left_ring_aim(const struct k2i_mount *mount, struct k2i_mount_lane *lane)
+{
+	const struct k2hft_target *targets = mount->config.targets;
+	bool first = !*lane->left->host; /* its home is the first receiver */
+
+	if (first)
+		lane->left->target = targets[0];
+	lane->left->target.tls = targets[0].tls;
+	for (uint32_t other = 0; other < lane->others_count; other++)
+		lane->others[other] = targets[other + first];
+}
+
 void k2i_left_ring_free(struct k2i_mount_lane *lane)
 {
 	free(lane->left);

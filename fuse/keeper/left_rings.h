@@ -12,6 +12,8 @@ struct k2i_mount_lane;
 
 /* Adds those lanes, with `ring_file` set; the others have theirs already. -ENOMEM */
 int k2i_left_rings_find(struct k2i_mount *mount);
+/* Another configuration, with the same receivers. */
+void k2i_left_ring_aim(const struct k2i_mount *mount, struct k2i_mount_lane *lane);
 void k2i_left_ring_free(struct k2i_mount_lane *lane);
 
 #endif

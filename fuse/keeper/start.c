@@ -202,6 +202,21 @@ static int log_open(const struct k2i_mount_options *options)
 	return k2i_daemon_log_open("k2hftfuse", options->level, file && *file ? file : NULL);
 }
 
+/* By an absolute path: a daemon leaves its directory. JSON itself is no file. */
+static void reload_name_file(struct k2i_reload *told, const char *config)
+{
+	char directory[PATH_MAX];
+	bool relative = config[0] != '/';
+
+	if (config[strspn(config, " \t\r\n\\")] == '{')
+		return;
+	if (!relative || !getcwd(directory, sizeof(directory)))
+		directory[0] = '\0';
+	if (snprintf(told->file, sizeof(told->file), "%s%s%s", directory, relative ? "/" : "", config) >=
+	    (int)sizeof(told->file))
+		told->file[0] = '\0';
+}
+
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 {
 	struct {
@@ -225,6 +240,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made = *mount = &whole->mount;
 	k2i_mount_parts_join(made, &whole->parts);
 	made->options = options;
+	reload_name_file(&made->reload.told, options->config);
 	made->keeper.started_ns = k2i_clock_now_ns();
 	made->kernel.fd = made->kernel.place_fd = made->loop->progress_fd = made->loop->signal_fd = -1;
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)

@@ -21,6 +21,7 @@
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
 #include "fuse/base/journal.h"
+#include "fuse/keeper/reload.h"
 #include "fuse/keeper/start.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/device/drain.h"
@@ -81,6 +82,15 @@ static int ring_open(struct k2i_mount_lane *lane, size_t *chunk_bytes_max)
 	return 0;
 }
 
+static void limits_set(struct k2i_mount *mount)
+{
+	mount->line_limits->record_bytes_max = mount->settings->record_bytes_limit;
+	mount->line_limits->held_bytes_max = mount->settings->held_bytes_max;
+	mount->line_limits->piece_bytes_max = mount->lanes.chunk_bytes_max;
+	if (mount->settings->record_bytes_max < mount->lanes.chunk_bytes_max)
+		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;
+}
+
 static int rings_open(struct k2i_mount *mount)
 {
 	struct k2i_mount_lanes *lanes = &mount->lanes;
@@ -102,11 +112,7 @@ static int rings_open(struct k2i_mount *mount)
 	}
 	if (status)
 		return k2i_mount_fail("ring", status);
-	mount->line_limits->record_bytes_max = mount->settings->record_bytes_limit;
-	mount->line_limits->held_bytes_max = mount->settings->held_bytes_max;
-	mount->line_limits->piece_bytes_max = lanes->chunk_bytes_max;
-	if (mount->settings->record_bytes_max < lanes->chunk_bytes_max)
-		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;
+	limits_set(mount);
 	return 0;
 }
 
@@ -144,6 +150,17 @@ static int clients_open(struct k2i_mount *mount)
 	return status ? k2i_mount_fail("client", status) : 0;
 }
 
+static int clients_open_anew(struct k2i_mount *mount)
+{
+	k2hft_lease_end(&mount->loop->lease);
+	mount->loop->lease = (struct k2hft_lease){.client = NULL};
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		k2hft_client_close(mount->lanes.lane[at].client);
+		mount->lanes.lane[at].client = NULL;
+	}
+	return clients_open(mount) ? -EAGAIN : 0;
+}
+
 /* State that the last worker had for itself is not this one's. */
 static void worker_begin(struct k2i_mount *mount)
 {
@@ -162,6 +179,7 @@ static void worker_begin(struct k2i_mount *mount)
 	mount->loop->lease = (struct k2hft_lease){.client = NULL};
 	mount->loop->backoff = (struct k2i_read_backoff){.full_since_ns = 0};
 	mount->loop->in_a_row = 0;
+	mount->loop->reloads = false;
 	mount->drain->files = 0;
 	mount->drain->last_ns = 0;
 	mount->deferred_writes = NULL;
@@ -213,6 +231,11 @@ static void log_begin(const struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %u receivers", mount->options->mount_point, mount->lanes.takers);
 }
 
+static void worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
+{
+	(void)sigqueue(mount->keeper.pid, K2I_SIGNAL_WORD, (union sigval){.sival_int = word});
+}
+
 int k2i_worker_run(struct k2i_mount *mount)
 {
 	int status;
@@ -232,10 +255,17 @@ int k2i_worker_run(struct k2i_mount *mount)
 		log_begin(mount);
 	mount->keeper.begun = true;
 	k2i_daemon_follow();
-	(void)kill(mount->keeper.pid, SIGUSR1);
-	status = k2i_loop_run(mount);
+	worker_say(mount, K2I_WORD_READY);
+	while ((status = k2i_loop_run(mount)) == -ERESTART) {
+		mount->loop->reloads = false;
+		status = k2i_reload_run(mount) ? clients_open_anew(mount) : 0;
+		limits_set(mount);
+		worker_say(mount, K2I_WORD_RELOADED);
+		if (status)
+			break;
+	}
 	/* As if it had been killed: who waits, waits for the next one. */
-	if (status == -EMFILE || status == -EFAULT)
+	if (status == -EMFILE || status == -EFAULT || status == -EAGAIN)
 		return K2I_STATUS_AGAIN;
 	worker_end(mount);
 	return status ? K2I_STATUS_FAILED : EXIT_SUCCESS;

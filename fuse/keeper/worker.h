@@ -10,6 +10,13 @@
  */
 #define K2I_SIGNAL_END SIGRTMIN
 
+/*
+ * A worker's word to its keeper, with a k2i_worker_word. It is one of those signals, too: SIGUSR1 is what others ask a reload
+ * with.
+ */
+#define K2I_SIGNAL_WORD (SIGRTMIN + 1)
+enum k2i_worker_word { K2I_WORD_READY, K2I_WORD_RELOADED };
+
 struct k2i_mount;
 
 /*

@@ -128,6 +128,8 @@ static void stat_report(const struct k2i_mount *mount, struct k2i_report *report
 	k2i_report_open(report, NULL, '{');
 	k2i_report_begin(report, "k2hftfuse", k2i_clock_now_ns() - mount->keeper.started_ns);
 	k2i_report_text(report, "mount_point", mount->options->mount_point);
+	k2i_report_number(report, "keeper_pid", (uint64_t)mount->keeper.pid);
+	k2i_reload_report(report, &mount->reload.told);
 	k2i_report_counters(report, "mount", &k2i_mount_counter_table, values);
 	worst = lanes_report(mount, report, &expires_s);
 	if (expires_s)

@@ -41,8 +41,20 @@ static int name_make_or_find(struct k2i_mount *mount, uint32_t parent, const cha
 	return (k2i_node_at(mount->nodes, *node)->mode & S_IFMT) == type ? 0 : -EEXIST;
 }
 
+enum implies { IMPLIES_NOTHING, IMPLIES, IMPLIES_NO_MORE };
+
+static void node_imply(struct k2i_mount *mount, uint32_t node, enum implies implies)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	if (implies == IMPLIES_NOTHING)
+		return;
+	k2i_node_keep(entry);
+	entry->implied = implies == IMPLIES;
+}
+
 /* Each part of `path`; `type` is that of the last. */
-static int path_make(struct k2i_mount *mount, const char *path, mode_t type, bool implied, uint32_t *node)
+static int path_make(struct k2i_mount *mount, const char *path, mode_t type, enum implies implies, uint32_t *node)
 {
 	char name[K2I_NODE_NAME_BYTES_MAX + 1];
 	uint32_t at = K2I_NODE_ROOT;
@@ -57,8 +69,8 @@ static int path_make(struct k2i_mount *mount, const char *path, mode_t type, boo
 		memcpy(name, path, bytes);
 		name[bytes] = '\0';
 		status = name_make_or_find(mount, at, name, last ? type : S_IFDIR, &at);
-		if (status == 0 && implied && (!last || type == S_IFDIR))
-			k2i_node_at(mount->nodes, at)->implied = true;
+		if (status == 0 && (!last || type == S_IFDIR))
+			node_imply(mount, at, implies);
 		path += bytes + !last;
 	}
 	*node = at;
@@ -76,7 +88,7 @@ int k2i_tree_make(struct k2i_mount *mount)
 		const struct k2i_rule *rule = &mount->settings->rules[number];
 		uint32_t node;
 
-		status = path_make(mount, rule->target, rule->directory ? S_IFDIR : S_IFREG, true, &node);
+		status = path_make(mount, rule->target, rule->directory ? S_IFDIR : S_IFREG, IMPLIES, &node);
 		if (status)
 			k2i_log(K2HFT_LOG_ERROR, "%s:%u: TARGET %s: %s", rule->place.file, rule->place.line,
 				rule->target, strerror(-status));
@@ -84,7 +96,23 @@ int k2i_tree_make(struct k2i_mount *mount)
 	return status;
 }
 
+int k2i_tree_change(struct k2i_mount *mount, const struct k2i_settings *former, const struct k2i_rule **failed)
+{
+	const struct k2i_settings *both[] = {former, mount->settings};
+	uint32_t node;
+	int status = 0;
+
+	for (size_t set = 0; set < 2; set++) {
+		for (size_t number = 0; status == 0 && number < both[set]->rule_count; number++) {
+			*failed = &both[set]->rules[number];
+			status = path_make(mount, (*failed)->target, (*failed)->directory ? S_IFDIR : S_IFREG,
+					   set ? IMPLIES : IMPLIES_NO_MORE, &node);
+		}
+	}
+	return status;
+}
+
 int k2i_tree_file(struct k2i_mount *mount, const char *path, uint32_t *node)
 {
-	return path_make(mount, path, S_IFREG, false, node);
+	return path_make(mount, path, S_IFREG, IMPLIES_NOTHING, node);
 }

@@ -24,9 +24,9 @@
 
 static const char usage[] =
 	"usage: k2hft reload [OPTION...] TARGET...\n\n"
-	"Has a receiver read its configuration again, and waits for what becomes of it: all of it is in use, or\n"
-	"nothing has changed. TARGET is a receiver on this host: HOST:CTLPORT, its FILE_BASEDIR or STATEDIR, or\n"
-	"its configuration file.\n\n"
+	"Has a receiver or a mount read its configuration again, and waits for what becomes of it: all of it is\n"
+	"in use, or nothing has changed. TARGET is a mount (its directory), or a receiver on this host:\n"
+	"HOST:CTLPORT, its FILE_BASEDIR or STATEDIR, or its configuration file.\n\n"
 	"      --timeout SECONDS   how long to wait for each (30)\n"
 	"  -q, --quiet             says nothing of what went well\n"
 	"  -h, --help              prints this\n\n"

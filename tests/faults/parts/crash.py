@@ -145,6 +145,8 @@ class Crash(Fault):
             self.revive_receiver()
         elif self.role != "mount":
             self.revive_sender(True)
+        elif self.point.need == "reload" and self.at.mount_workers():
+            self.at.mount.signal(signal.SIGUSR1)
         elif not self.sender.busy():
             self.sender.finish(20)
             self.sender.go()

@@ -198,6 +198,30 @@ class ReceiverHup(Fault):
             self.pause(0, 0.4)
 
 
+class Reload(Fault):
+    """Receiver and mount read their files again, good and broken ones, and die now and then while they do."""
+    name = "reload"
+
+    def inject(self):
+        for number in range(self.random.randrange(5, 20)):
+            for process, path, sign, good, bad in (
+                    (self.at.receiver, self.at.path("server.ini"), signal.SIGHUP, "WRITEBUF = 64K", "WRITEBUF = 1"),
+                    (self.at.mount, self.at.path("slave.ini"), signal.SIGUSR1, "DENY = none", "DENY = \"(\"")):
+                with open(path, encoding="utf-8") as file:
+                    before = file.read()
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(f"{self.random.choice((good, bad))}\n")
+                process.signal(sign)
+                self.pause(0, 0.1)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(before)
+                process.signal(sign)
+            if number % 5 == 4:
+                for worker in self.at.mount_workers():
+                    quiet("kill", "-KILL", worker)
+            self.pause(0, 0.2)
+
+
 class FullKill(Fault):
     """The receiver dies while its disk is full."""
     name = "full-kill"
