@@ -289,7 +289,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	run.work = work;
 	if (options->receiver) {
 		(void)snprintf(run.host, sizeof(run.host), "%s", options->host);
-		(void)snprintf(run.port, sizeof(run.port), "%s", options->port);
+		(void)snprintf(run.ports[0], sizeof(run.ports[0]), "%s", options->port);
 	}
 	status = work_do(&run, report);
 	if (run.block >= 0)

@@ -3,6 +3,7 @@
 #define K2I_TOOLS_BENCH_BENCH_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 
 #define BENCH_SENDERS_MAX 128u
 #define BENCH_WRITERS_MAX 128u
+#define BENCH_RECEIVERS_MAX 8u
 /* Writers of all senders: each has a file, which is open here while the run is watched. */
 #define BENCH_STREAMS_MAX 512u
 #define BENCH_STREAM_ROOM 32u
@@ -26,7 +28,16 @@
 #define BENCH_PATH_ROOM 4200u
 
 /* TMPFS is no way to a receiver: mount-append is measured against it. */
-enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_APPEND, BENCH_RECORD, BENCH_IDLE, BENCH_TMPFS };
+enum bench_way {
+	BENCH_LIBRARY,
+	BENCH_PUSH,
+	BENCH_MOUNT,
+	BENCH_APPEND,
+	BENCH_RECORD,
+	BENCH_IDLE,
+	BENCH_FAILOVER,
+	BENCH_TMPFS
+};
 extern const char *const bench_way_names[], *const bench_format_names[];
 #define BENCH_FORMAT_PUBLISHED 2u
 
@@ -34,6 +45,7 @@ extern const char *const bench_way_names[], *const bench_format_names[];
 struct bench_point {
 	uint64_t way, size, senders;      /* size: 0 with `input` */
 	uint64_t writers;                 /* of each sender */
+	uint64_t receivers;               /* over which each sender spreads its records at random */
 	uint64_t per_write;               /* 0: the way's own */
 	uint64_t records, bytes, seconds; /* of one run; one is not 0 */
 	uint64_t rate;                    /* records a second of all senders; 0: as fast as it goes */
@@ -46,7 +58,7 @@ struct bench_point {
 	/* In seconds. Rates are those of BENCH_WINDOWS windows, if there are any, which begin when the warm-up is over. */
 	uint64_t warmup, window;
 };
-#define BENCH_PARAMETERS 23u
+#define BENCH_PARAMETERS 24u
 #define BENCH_WINDOWS 10u
 
 struct bench_parameter {
@@ -58,7 +70,7 @@ struct bench_parameter {
 extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
 
 /* The parameters that a sweep goes along. */
-enum bench_axis { BENCH_SENDERS, BENCH_WRITERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
+enum bench_axis { BENCH_SENDERS, BENCH_WRITERS, BENCH_RECEIVERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
 uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
 /* The size of a write where -c does not say it. */
 #define BENCH_WRITE_BYTES (256u * 1024)
@@ -67,6 +79,8 @@ uint64_t bench_per_write(const struct bench_point *point);
 /* The size of a way's ring, where --ring does not say it. */
 uint64_t bench_ring_bytes(uint64_t way);
 bool bench_way_mounts(uint64_t way);
+/* Whether its figures are no rates. */
+bool bench_way_still(uint64_t way);
 bool bench_point_equal(const struct bench_point *a, const struct bench_point *b);
 uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);
 /* "library, 10 bytes, -g 3", and other values that are not the default. */
@@ -104,6 +118,8 @@ enum bench_metric {
 	BENCH_RECORD_NS,
 	BENCH_IDLE_MOUNT,
 	BENCH_IDLE_RECEIVER,
+	BENCH_FAILOVER_MS,
+	BENCH_LEAST_OF_MEAN,
 	BENCH_FIRST_MB,
 	BENCH_LAST_MB,
 	BENCH_LAST_OF_FIRST,
@@ -161,7 +177,7 @@ struct bench_report {
 /* As k2hft-bench(1) has them. */
 struct bench_options {
 	bool help, quiet, seed_table, all, brief, resume, no_mount;
-	struct number_list sizes, senders, writers, per_write, rings, ways;
+	struct number_list sizes, senders, writers, receivers, per_write, rings, ways;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
 	const struct bench_report *repeated; /* whose points are measured; NULL: there is none */
@@ -183,6 +199,8 @@ struct bench_slot {
 
 struct bench_shared {
 	uint64_t start_ns;
+	_Atomic bool over; /* a sender without an end of its own is to end */
+	double failover_ms;
 	struct bench_slot slots[BENCH_SENDERS_MAX];
 };
 
@@ -198,15 +216,16 @@ struct bench_process {
 struct bench_run {
 	const struct bench_options *options;
 	struct bench_point point;
-	const char *work;                  /* the temporary directory */
-	char host[RECEIVER_ROOM], port[8]; /* of the receiver */
-	char shared_key[BENCH_PATH_ROOM];  /* file, with TLS */
-	int block;                         /* file with the records */
+	const char *work;         /* the temporary directory */
+	char host[RECEIVER_ROOM]; /* of the receivers, and their ports */
+	char ports[BENCH_RECEIVERS_MAX][8];
+	char shared_key[BENCH_PATH_ROOM]; /* file, with TLS */
+	int block;                        /* file with the records */
 	struct bench_point block_point;
 	uint64_t block_bytes, block_records;
 	uint64_t writer_records; /* of each writer; UINT64_MAX: until the time is over */
 	struct bench_shared *shared;
-	struct bench_process receiver, mount, link;
+	struct bench_process receivers[BENCH_RECEIVERS_MAX], mount, link;
 	pid_t senders[BENCH_SENDERS_MAX]; /* 0: ended */
 	double sender_cpu_s;
 	uint64_t *latencies_ns; /* with a rate */
@@ -309,15 +328,19 @@ void bench_folder_remove(const char *path);
 /* streams.c: how many streams there are: each writer of each sender has its own. */
 unsigned bench_stream_count(const struct bench_point *point);
 void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM]);
-void bench_received_path(const struct bench_run *run, unsigned stream, char path[BENCH_PATH_ROOM]);
-/* How many files of the receiver there are. */
+void bench_received_path(const struct bench_run *run, unsigned file, char path[BENCH_PATH_ROOM]);
+/* The directory of a receiver. */
+void bench_received_folder(const struct bench_run *run, unsigned receiver, char path[BENCH_PATH_ROOM]);
+/* How many files of the receivers there can be; those of a receiver come one after the other. */
 unsigned bench_received_count(const struct bench_run *run);
 /* When a record is due, in nanoseconds from the start. */
 uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record);
 
 /* process.c */
-int bench_receiver_start(struct bench_run *run);
+int bench_receivers_start(struct bench_run *run);
 int bench_mount_start(struct bench_run *run);
+/* The configuration of a sender with all receivers; its path goes to `path`. -1 with the message. */
+int bench_sender_config(const struct bench_run *run, char path[BENCH_PATH_ROOM]);
 /* Asks it to end, and takes what it used. -1 with the message: it failed. */
 int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name);
 /* Whether a child has, and how; it is still to be waited for. */
@@ -336,6 +359,7 @@ _Noreturn void bench_send(struct bench_run *run, unsigned number, int ready, int
 int bench_record_cost(struct bench_run *run, const char *block, struct bench_slot *slot);
 int bench_idle_use(struct bench_run *run, struct bench_slot *slot);
 /* library.c */
+#define BENCH_FAILOVERTIME_MS 1000u
 struct k2hft_sender;
 int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender);
 /* latency.c: looks at the receiver's files until every record is there. -1 with the message. */
@@ -343,6 +367,10 @@ int bench_latency_watch(struct bench_run *run);
 #define BENCH_DROP_CACHES "/proc/sys/vm/drop_caches"
 /* sustain.c: looks at the receiver's files each second until the senders are done. -1 with the message. */
 int bench_sustain_watch(struct bench_run *run);
+/* failover.c: a sender that writes until that is over. -errno. */
+int bench_failover_send(struct bench_run *run, const char *block);
+/* Kills the receiver that gets records, and waits until another one has some. -1 with the message. */
+int bench_failover_watch(struct bench_run *run);
 /* memory.c: this process and those that it starts have so much memory from now on. -errno, and why not. */
 int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM]);
 void bench_memory_release(void);

@@ -180,7 +180,7 @@ static void sweep_title_write(FILE *output, const struct bench_point *first, enu
 
 static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
 {
-	static const char *const titles[BENCH_AXES] = {"senders at once", "writers of each sender",
+	static const char *const titles[BENCH_AXES] = {"senders at once", "writers of each sender", "receivers",
 						       "records in one write", "size of the queue"};
 	double x[SWEEP_MAX], y[SWEEP_MAX], lowest[SWEEP_MAX], highest[SWEEP_MAX];
 	char note[BENCH_TEXT_ROOM], size[BENCH_FIGURE_ROOM];

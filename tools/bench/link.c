@@ -186,7 +186,7 @@ int bench_link_start(struct bench_run *run)
 
 	link.receiver = (struct sockaddr_in){.sin_family = AF_INET,
 					     .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-					     .sin_port = htons((uint16_t)strtoul(run->port, NULL, 10))};
+					     .sin_port = htons((uint16_t)strtoul(run->ports[0], NULL, 10))};
 	link.listener = listener_open(&own);
 	if (link.listener < 0)
 		return -1;
@@ -202,6 +202,6 @@ int bench_link_start(struct bench_run *run)
 		run->link.pid = 0;
 		return bench_failed(-1, "fork: %s", strerror(errno));
 	}
-	(void)snprintf(run->port, sizeof(run->port), "%u", (unsigned)ntohs(own.sin_port));
+	(void)snprintf(run->ports[0], sizeof(run->ports[0]), "%u", (unsigned)ntohs(own.sin_port));
 	return 0;
 }

@@ -139,6 +139,10 @@ static void others_write(FILE *output, const struct bench_report *report)
 			      BENCH_RECORD_NS, " ns");
 		figures_write(output, &bullet, result, "of a core, the mount ", BENCH_IDLE_MOUNT, " %, the receiver ",
 			      BENCH_IDLE_RECEIVER, " %");
+		figures_write(output, &bullet, result, "a stream goes on at another receiver after ", BENCH_FAILOVER_MS,
+			      "", BENCH_FAILOVER_MS, " ms");
+		figures_write(output, &bullet, result, "the receiver with the least had ", BENCH_LEAST_OF_MEAN, "",
+			      BENCH_LEAST_OF_MEAN, " of their mean");
 		figures_write(output, &bullet, result, "first quarter ", BENCH_FIRST_MB, " MB/s, last quarter ",
 			      BENCH_LAST_MB, " MB/s");
 	}
@@ -157,13 +161,14 @@ static void skipped_write(FILE *output, const char *skipped)
 
 static const char runs_explained[] =
 	"Medians, too. The ways to the receiver: library, a process that links libk2hft; push, one that writes into\n"
-	"`k2hft push`; mount, one that reads a file and writes to one of a mount; mount-append, one that appends each\n"
-	"record by a write of its own. -g: so many senders, each a process; writers: threads of each sender; -c:\n"
-	"records in one write; --ring: the queue of each sender; unified: all into one file of the receiver.\n"
-	"Produced is what writers could hand over, committed what the receiver has acknowledged, in 1,000,000 bytes a\n"
-	"second. They are set against the pipe; appends are set against tmpfs, by what was produced, and a slow link\n"
-	"against its line rate. CPU is that of all processes together, beside that of the pipe's; p50 and p99 are\n"
-	"latencies, from when a record was due until it could be read at the receiver. k2hft-bench(1) has the rest.\n";
+	"`k2hft push`; mount, one that reads a file and writes to one of a mount; mount-append, one that appends\n"
+	"each record by a write of its own. -g: so many senders, each a process; writers: threads of each sender;\n"
+	"receivers: of each sender, which spreads its records at random; -c: records in one write; --ring: the\n"
+	"queue of each sender; unified: all into one file of the receiver. Produced is what writers could hand\n"
+	"over, committed what the receiver has acknowledged, in 1,000,000 bytes a second. They are set against the\n"
+	"pipe; appends are set against tmpfs, by what was produced, and a slow link against its line rate. CPU is\n"
+	"that of all processes together, beside that of the pipe's; p50 and p99 are latencies, from when a record\n"
+	"was due until it could be read at the receiver. k2hft-bench(1) has the rest.\n";
 
 void bench_markdown_write(FILE *output, const struct bench_report *report)
 {

@@ -25,11 +25,13 @@ static const char help[] =
 	"usage: k2hft bench [OPTION]...\n"
 	"Measures how fast records reach a receiver in each way, compared with a plain TCP pipe.\n\n"
 	"  -r, --receiver HOST[:PORT]  sends to this one; without it, one is started here\n"
-	"      --by WAY,...            library, push, mount (all that work here), mount-append, record, idle\n"
+	"      --by WAY,...            library, push, mount (all that work here), mount-append, record, idle,\n"
+	"                              failover\n"
 	"      --size BYTES,...        of a record with its line end (10,1024,4096)\n"
 	"      --input FILE            the lines of this log, repeatedly, instead of made records\n"
 	"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
 	"      --writers NUMBER,...    threads of each sender that write, 1 to 128; library only (1)\n"
+	"      --receivers NUMBER,...  that are started, 1 to 8; each sender spreads its records over them (1)\n"
 	"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
 	"      --ring SIZE,...         ring of each sender, in memory (2M, mount-append 8M)\n"
 	"  -n, --count RECORDS         in one run, of all senders\n"
@@ -80,23 +82,27 @@ enum {
 	WAYS_SHIFT = 6,
 	NO_RECORD = 1 << (WAYS_SHIFT + BENCH_RECORD),
 	NO_IDLE = 1 << (WAYS_SHIFT + BENCH_IDLE),
-	NO_STILL = NO_RECORD | NO_IDLE
+	NO_FAILOVER = 1 << (WAYS_SHIFT + BENCH_FAILOVER),
+	NO_STILL = NO_RECORD | NO_IDLE | NO_FAILOVER
 };
 
 #define AT(field) .at = offsetof(struct bench_options, field)
 static const struct command_option settings[] = {
 	COMMAND_OPTION("receiver", 'r', TEXT, LISTS | REPEAT, AT(receiver), .needed = RECEIVER_NEEDED),
-	COMMAND_OPTION(
-		"by", 0, LIST, LISTS, AT(ways),
-		OPTION_WORDS(bench_way_names, "the ways are library, push, mount, mount-append, record and idle")),
-	COMMAND_OPTION("size", 0, LIST, LISTS | NO_IDLE, AT(sizes), OPTION_RANGE(2, RECORD_BYTES_MAX)),
-	COMMAND_OPTION("input", 0, TEXT, LISTS | ALL | REPEAT | NO_IDLE, AT(input_file)),
+	COMMAND_OPTION("by", 0, LIST, LISTS, AT(ways),
+		       OPTION_WORDS(bench_way_names,
+				    "the ways are library, push, mount, mount-append, record, idle and failover")),
+	COMMAND_OPTION("size", 0, LIST, LISTS | NO_IDLE | NO_FAILOVER, AT(sizes), OPTION_RANGE(2, RECORD_BYTES_MAX)),
+	COMMAND_OPTION("input", 0, TEXT, LISTS | ALL | REPEAT | NO_IDLE | NO_FAILOVER, AT(input_file)),
 	COMMAND_OPTION("senders", 'g', LIST, LISTS | NO_STILL, AT(senders), OPTION_RANGE(1, BENCH_SENDERS_MAX)),
 	COMMAND_OPTION("writers", 0, LIST, LISTS, AT(writers), OPTION_RANGE(1, BENCH_WRITERS_MAX)),
+	COMMAND_OPTION("receivers", 0, LIST, LISTS | NO_RECORD | NO_IDLE, AT(receivers),
+		       OPTION_RANGE(1, BENCH_RECEIVERS_MAX)),
 	COMMAND_OPTION("per-write", 'c', LIST, LISTS | NO_STILL, AT(per_write), OPTION_RANGE(0, PER_WRITE_MAX)),
 	COMMAND_OPTION("count", 'n', SIZE, LISTS | NO_STILL, AT(base.records), OPTION_RANGE(1, COUNT_MAX)),
 	COMMAND_OPTION("bytes", 0, SIZE, LISTS | NO_STILL, AT(base.bytes), OPTION_RANGE(1, COUNT_MAX)),
-	COMMAND_OPTION("seconds", 0, SIZE, LISTS | NO_RECORD, AT(base.seconds), OPTION_RANGE(1, SECONDS_MAX)),
+	COMMAND_OPTION("seconds", 0, SIZE, LISTS | NO_RECORD | NO_FAILOVER, AT(base.seconds),
+		       OPTION_RANGE(1, SECONDS_MAX)),
 	COMMAND_OPTION("sustain", 0, SIZE, LISTS | ALL, AT(sustain_s), OPTION_RANGE(SUSTAIN_MIN, SECONDS_MAX)),
 	COMMAND_OPTION("drop-caches", 0, SIZE, LISTS | NO_STILL, AT(base.drop_caches), OPTION_RANGE(1, SECONDS_MAX)),
 	COMMAND_OPTION("rate", 0, SIZE, LISTS | NO_STILL, AT(base.rate), OPTION_RANGE(1, 10000000)),
@@ -107,14 +113,15 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
 		       OPTION_WORDS(bench_format_names, "raw, json or published is needed")),
 	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
-	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE, AT(base.rules), OPTION_RANGE(1, BENCH_RULES_MAX)),
+	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE | NO_FAILOVER, AT(base.rules),
+		       OPTION_RANGE(1, BENCH_RULES_MAX)),
 	COMMAND_OPTION("compress", 0, WORD, LISTS | NO_IDLE, AT(base.compress),
 		       OPTION_WORDS(compress_names, "auto, never or always is needed")),
 	COMMAND_OPTION("level", 0, WORD, LISTS, AT(base.level),
 		       OPTION_WORDS(level_names, "received, written or synced is needed")),
 	COMMAND_OPTION("tls", 0, ONE, LISTS, AT(base.tls)),
 	COMMAND_OPTION("psk", 0, TEXT, LISTS | REPEAT, AT(shared_key)),
-	COMMAND_OPTION("link", 0, SIZE, LISTS | NO_IDLE, AT(base.link_mbit), OPTION_RANGE(1, 1000000)),
+	COMMAND_OPTION("link", 0, SIZE, LISTS | NO_IDLE | NO_FAILOVER, AT(base.link_mbit), OPTION_RANGE(1, 1000000)),
 	COMMAND_OPTION("memory-limit", 0, SIZE, LISTS | ALL, AT(base.memory_limit), OPTION_RANGE(MEMORY_MIN, COUNT_MAX),
 		       .needed = "a size from 64M is needed"),
 	COMMAND_OPTION("seed-table", 0, FLAG, SEED, AT(seed_table)),
@@ -174,6 +181,8 @@ static void defaults_set(struct bench_options *options)
 		options->senders = (struct number_list){.values = {1}, .count = 1};
 	if (options->writers.count == 0)
 		options->writers = (struct number_list){.values = {1}, .count = 1};
+	if (options->receivers.count == 0)
+		options->receivers = (struct number_list){.values = {1}, .count = 1};
 	if (options->rings.count == 0)
 		options->rings = (struct number_list){.count = 1};
 	if (options->per_write.count == 0)
@@ -226,7 +235,7 @@ static int ways_check(const struct bench_options *options)
 			return refuse("--rules", bench_way_names[way], "patterns are the mount's only");
 		if (way != BENCH_LIBRARY && number_list_most(&options->writers) > 1)
 			return refuse("--writers", bench_way_names[way], "only the library has writers of one sender");
-		if ((way == BENCH_RECORD || way == BENCH_IDLE) && (base->sustain || options->receiver))
+		if (bench_way_still(way) && (base->sustain || options->receiver))
 			return refuse("--by", bench_way_names[way], "not with -r or --sustain");
 		if (way == BENCH_RECORD && base->input)
 			return refuse("--by", "record", "not with --input");
@@ -276,6 +285,25 @@ static int volume_check(const struct bench_options *options)
 	return STATUS_OK;
 }
 
+/* Several receivers are those that are started here, whose files have a stream only together. */
+static int receivers_check(const struct bench_options *options)
+{
+	const struct bench_point *base = &options->base;
+
+	if (number_list_most(&options->receivers) == 1)
+		return STATUS_OK;
+	if (options->receiver)
+		return refuse("--receivers", "-r", "several are started here, or there is that one");
+	if (base->rate || base->sustain || base->link_mbit)
+		return refuse("--receivers",
+			      base->rate      ? "--rate"
+			      : base->window  ? "--window"
+			      : base->sustain ? "--sustain"
+					      : "--link",
+			      "with one receiver only");
+	return STATUS_OK;
+}
+
 static int options_check(const struct bench_options *options)
 {
 	int status = volume_check(options);
@@ -284,6 +312,8 @@ static int options_check(const struct bench_options *options)
 		status = presets_check(options);
 	if (status == STATUS_OK && options->receiver)
 		status = receiver_check(options);
+	if (status == STATUS_OK)
+		status = receivers_check(options);
 	return status ? status : ways_check(options);
 }
 
@@ -380,14 +410,23 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	return status;
 }
 
+static bool receivers_measurable(const struct bench_point *point)
+{
+	bool one = bench_way_still(point->way) || point->rate || point->sustain || point->link_mbit;
+
+	if (point->way == BENCH_FAILOVER)
+		return point->receivers >= 2 && point->receivers <= BENCH_RECEIVERS_MAX;
+	return point->receivers == 1 || (!one && point->receivers >= 1 && point->receivers <= BENCH_RECEIVERS_MAX);
+}
+
 /* A file can have any numbers. */
 static bool point_measurable(const struct bench_options *options, const struct bench_point *point)
 {
-	bool still = point->way == BENCH_RECORD || point->way == BENCH_IDLE;
+	bool still = bench_way_still(point->way);
 
 	return point->senders >= 1 && point->senders <= BENCH_SENDERS_MAX && point->writers >= 1 &&
 	       point->writers <= BENCH_WRITERS_MAX && point->senders * point->writers <= BENCH_STREAMS_MAX &&
-	       (point->writers == 1 || point->way == BENCH_LIBRARY) &&
+	       (point->writers == 1 || point->way == BENCH_LIBRARY) && receivers_measurable(point) &&
 	       (point->input ? options->input_file != NULL : point->size >= 2 && point->size <= RECORD_BYTES_MAX) &&
 	       point->per_write <= PER_WRITE_MAX && point->rules <= BENCH_RULES_MAX && point->ring_bytes >= RING_MIN &&
 	       point->ring_bytes <= RING_MAX && point->seconds <= SECONDS_MAX &&

@@ -17,12 +17,14 @@
 #define SWEEP_SECONDS 10
 /* Writers of one sender share its ring, which is soon warm. */
 #define WRITERS_SECONDS 1
+#define RECEIVERS_SECONDS 2
 /* Each of 128 writers fills up to 64 KiB, while as much of it is on its way. */
 #define WRITERS_RING_BYTES (UINT64_C(16) << 20)
 #define APPENDS UINT64_C(1000000)
 #define IDLE_SECONDS 5
 #define IDLE_BYTES 10 /* of the one record before it */
 #define LATENCY_SECONDS 3
+#define FAILOVER_BYTES 100
 #define SUSTAIN_SECONDS 120
 #define LARGE_RING_BYTES (UINT64_C(64) << 20)
 #define LINK_MBIT 1000
@@ -79,6 +81,7 @@ static struct bench_point *point_add(struct plan *plan, uint64_t way, uint64_t s
 					     .size = size,
 					     .senders = 1,
 					     .writers = 1,
+					     .receivers = 1,
 					     .level = 1,
 					     .bytes = part_of(plan, VOLUME),
 					     .ring_bytes = plan->options->rings.values[0]};
@@ -211,6 +214,17 @@ static const struct measurement {
 		   .compress = COMPRESS_ALWAYS},
 	 .lines = {{"lines of a log over 1 Gbit/s, COMPRESS = always", BENCH_COMMITTED_MB, "line rate",
 		    BENCH_LINE_MB}}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024, .receivers = 4},
+	 .beside = true,
+	 .lines = OF_TWIN("library, 4 receivers on this machine, 1 KiB, committed", "1 receiver")},
+	{.point = {.way = BENCH_MOUNT, .size = 1024}},
+	{.point = {.way = BENCH_MOUNT, .size = 1024, .receivers = 4},
+	 .beside = true,
+	 .lines = OF_TWIN("mount, 4 receivers on this machine, 1 KiB, committed", "1 receiver")},
+	{.point = {.way = BENCH_FAILOVER, .size = FAILOVER_BYTES, .receivers = 2},
+	 .lines = {{"fail-over, FAILOVERTIME = 1, last record at one receiver to first at another",
+		    BENCH_FAILOVER_MS}}},
 	{.point = {.way = BENCH_IDLE, .size = IDLE_BYTES, .seconds = IDLE_SECONDS},
 	 .lines = {{"idle, CPU of the mount", BENCH_IDLE_MOUNT}, {"idle, CPU of the receiver", BENCH_IDLE_RECEIVER}}},
 #undef OF_PIPE
@@ -231,11 +245,12 @@ static void measurement_plan(struct plan *plan, const struct measurement *measur
 	*point = *wanted;
 	point->senders = wanted->senders ? wanted->senders : defaults.senders;
 	point->writers = defaults.writers;
+	point->receivers = wanted->receivers ? wanted->receivers : defaults.receivers;
 	point->level = defaults.level;
 	point->records = part_of(plan, wanted->records);
-	point->bytes = wanted->records || wanted->seconds ? 0
-		       : wanted->bytes                    ? part_of(plan, wanted->bytes)
-							  : defaults.bytes;
+	point->bytes = wanted->records || wanted->seconds || wanted->way == BENCH_FAILOVER ? 0
+		       : wanted->bytes ? part_of(plan, wanted->bytes)
+				       : defaults.bytes;
 	point->ring_bytes = wanted->ring_bytes ? wanted->ring_bytes : defaults.ring_bytes;
 	for (const struct line *line = measurement->lines; line < measurement->lines + 3 && line->what; line++)
 		(void)row_add(plan, line->metric, line->what, line->against,
@@ -246,10 +261,11 @@ static void measurement_plan(struct plan *plan, const struct measurement *measur
 static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, const struct number_list *list,
 		       uint64_t seconds)
 {
-	static const char *const what[] = {
-		[BENCH_SENDERS] = "senders at once", [BENCH_WRITERS] = "writers of one sender"};
+	static const char *const what[] = {[BENCH_SENDERS] = "senders at once",
+					   [BENCH_WRITERS] = "writers of one sender",
+					   [BENCH_RECEIVERS] = "receivers"};
 	unsigned first = plan->report->count, number;
-	char text[BENCH_TEXT_ROOM];
+	char text[BENCH_TEXT_ROOM], against[BENCH_TEXT_ROOM];
 	struct bench_point *point;
 
 	plan->group++;
@@ -261,18 +277,22 @@ static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, co
 		if (axis == BENCH_WRITERS)
 			point->ring_bytes = WRITERS_RING_BYTES;
 	}
-	(void)snprintf(text, sizeof(text), "%s, 128 %s, 1 KiB", bench_way_names[way], what[axis]);
-	(void)row_add(plan, BENCH_COMMITTED_MB, text, "best of 1 to 128", BENCH_COMMITTED_MB, first);
+	(void)snprintf(text, sizeof(text), "%s, %" PRIu64 " %s, 1 KiB", bench_way_names[way], number_list_most(list),
+		       what[axis]);
+	(void)snprintf(against, sizeof(against), "best of 1 to %" PRIu64, number_list_most(list));
+	(void)row_add(plan, BENCH_COMMITTED_MB, text, against, BENCH_COMMITTED_MB, first);
 }
 
 static void plan_sweeps(struct plan *plan)
 {
 	static const struct number_list doubling = {.values = {1, 2, 4, 8, 16, 32, 64, 128}, .count = 8};
 	/* Those of a mount share its ring and its connection, so the steps in between have little to tell. */
+	static const struct number_list fleet = {.values = {1, 2, 4, 8}, .count = 4};
 	static const struct number_list few = {.values = {1, 8, 128}, .count = 3};
 
 	plan_sweep(plan, BENCH_LIBRARY, BENCH_SENDERS, &doubling, SWEEP_SECONDS);
 	plan_sweep(plan, BENCH_LIBRARY, BENCH_WRITERS, &doubling, WRITERS_SECONDS);
+	plan_sweep(plan, BENCH_LIBRARY, BENCH_RECEIVERS, &fleet, RECEIVERS_SECONDS);
 	if (mounts(plan))
 		plan_sweep(plan, BENCH_MOUNT, BENCH_SENDERS, &few, SWEEP_SECONDS);
 }
@@ -382,13 +402,18 @@ static void point_fit(const struct bench_options *options, struct bench_point *p
 		point->bytes = 0;
 		point->records = APPENDS;
 	}
-	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE) {
+	if (bench_way_still(point->way)) {
 		point->senders = 1;
+		point->receivers = point->way != BENCH_FAILOVER ? 1 : point->receivers > 1 ? point->receivers : 2;
 		point->per_write = point->rate = point->records = point->bytes = point->seconds = 0;
 	}
 	if (point->way == BENCH_IDLE) {
 		point->seconds = options->base.seconds ? options->base.seconds : IDLE_SECONDS;
 		point->size = IDLE_BYTES;
+		point->input = 0;
+	}
+	if (point->way == BENCH_FAILOVER) {
+		point->size = FAILOVER_BYTES;
 		point->input = 0;
 	}
 }
@@ -428,7 +453,8 @@ static int lists_make(struct plan *plan)
 {
 	const struct bench_options *options = plan->options;
 	size_t count = (size_t)options->ways.count * options->sizes.count * options->per_write.count *
-		       options->senders.count * options->writers.count * options->rings.count;
+		       options->senders.count * options->writers.count * options->receivers.count *
+		       options->rings.count;
 	struct bench_point point = options->base;
 	bool volume_given = options->base.records || options->base.seconds || options->base.bytes;
 	size_t number, rest;
@@ -444,6 +470,7 @@ static int lists_make(struct plan *plan)
 		rest = number;
 		point.ring_bytes = value_take(&options->rings, &rest);
 		point.writers = value_take(&options->writers, &rest);
+		point.receivers = value_take(&options->receivers, &rest);
 		point.senders = value_take(&options->senders, &rest);
 		point.per_write = value_take(&options->per_write, &rest);
 		point.size = value_take(&options->sizes, &rest);

@@ -8,7 +8,7 @@
 
 #include "tools/bench/chart.h"
 
-const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
+const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", "failover", NULL};
 const char *const bench_format_names[] = {"raw", "json", "published", NULL};
 
 #define PARAMETER(name, words)                                                                                         \
@@ -21,6 +21,7 @@ const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(size, NULL),
 	PARAMETER(senders, NULL),
 	{"writers", offsetof(struct bench_point, writers), NULL, .absent = 1},
+	{"receivers", offsetof(struct bench_point, receivers), NULL, .absent = 1},
 	PARAMETER(per_write, NULL),
 	PARAMETER(records, NULL),
 	PARAMETER(bytes, NULL),
@@ -72,6 +73,8 @@ const struct bench_metric_name bench_metrics[BENCH_METRICS] = {
 	[BENCH_RECORD_NS] = {"record_ns", -1, "ns"},
 	[BENCH_IDLE_MOUNT] = {"idle_mount_percent", -1, "% of a core"},
 	[BENCH_IDLE_RECEIVER] = {"idle_receiver_percent", -1, "% of a core"},
+	[BENCH_FAILOVER_MS] = {"failover_ms", -1, "ms"},
+	[BENCH_LEAST_OF_MEAN] = {"least_receiver_of_mean", 1},
 	[BENCH_FIRST_MB] = {"first_quarter_mb_per_s", 1},
 	[BENCH_LAST_MB] = {"last_quarter_mb_per_s", 1, "MB/s"},
 	[BENCH_LAST_OF_FIRST] = {"last_of_first_quarter", 1},
@@ -102,12 +105,14 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 	(void)snprintf(text, room, "%s", bench_way_names[point->way]);
 	if (point->input)
 		bench_text_add(text, room, ", lines of a log");
-	else if (point->size && point->way != BENCH_IDLE)
+	else if (point->size && point->way != BENCH_IDLE && point->way != BENCH_FAILOVER)
 		bench_text_add(text, room, ", %" PRIu64 " bytes", point->size);
 	if (point->senders > 1)
 		bench_text_add(text, room, ", -g %" PRIu64, point->senders);
 	if (point->writers > 1)
 		bench_text_add(text, room, ", %" PRIu64 " writers", point->writers);
+	if (point->receivers > 1)
+		bench_text_add(text, room, ", %" PRIu64 " receivers", point->receivers);
 	if (point->per_write)
 		bench_text_add(text, room, ", -c %" PRIu64, point->per_write);
 	if (point->rate)
@@ -140,6 +145,11 @@ bool bench_way_mounts(uint64_t way)
 	return way == BENCH_MOUNT || way == BENCH_APPEND || way == BENCH_IDLE;
 }
 
+bool bench_way_still(uint64_t way)
+{
+	return way == BENCH_RECORD || way == BENCH_IDLE || way == BENCH_FAILOVER;
+}
+
 /*
  * A small ring's memory is still in the processor's cache from the lap before. The mount fetches 5 ms
  * of small appends at once.
@@ -161,6 +171,8 @@ uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis)
 		return &point->senders;
 	case BENCH_WRITERS:
 		return &point->writers;
+	case BENCH_RECEIVERS:
+		return &point->receivers;
 	case BENCH_PER_WRITE:
 		return &point->per_write;
 	default:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs that k2hft bench starts: receiver and mount. */
+/* The programs that k2hft bench starts: receivers and mount. */
 #include "tools/bench/bench.h"
 
 #include <errno.h>
@@ -44,8 +44,19 @@ void bench_program_find(const char *name, char *path, size_t room)
 	(void)snprintf(path, room, "%s", name);
 }
 
+/* NAME, and a number behind it except for the first of several. */
+static void numbered_path(const struct bench_run *run, const char *name, unsigned number, const char *ending,
+			  char path[BENCH_PATH_ROOM])
+{
+	char behind[16] = "";
+
+	if (number)
+		(void)snprintf(behind, sizeof(behind), ".%u", number);
+	(void)snprintf(path, BENCH_PATH_ROOM, "%s/%s%s%s", run->work, name, behind, ending);
+}
+
 /* Its messages go to NAME.err in the work directory. */
-static int process_start(const struct bench_run *run, struct bench_process *process, const char *name,
+static int process_start(const struct bench_run *run, struct bench_process *process, unsigned number, const char *name,
 			 char *const arguments[])
 {
 	char program[4096], messages[BENCH_PATH_ROOM];
@@ -54,7 +65,7 @@ static int process_start(const struct bench_run *run, struct bench_process *proc
 	int descriptor;
 
 	bench_program_find(name, program, sizeof(program));
-	(void)snprintf(messages, sizeof(messages), "%s/%s.err", run->work, name);
+	numbered_path(run, name, number, ".err", messages);
 	/* Opened here: an earlier run's messages must be gone before anybody looks for the port in them. */
 	descriptor = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	process->messages = open(messages, O_RDONLY | O_CLOEXEC);
@@ -98,12 +109,12 @@ static void messages_show(const struct bench_process *process)
 
 /* Until `started` is true. */
 static int start_await(struct bench_run *run, struct bench_process *process, const char *name,
-		       bool (*started)(struct bench_run *run))
+		       bool (*started)(struct bench_run *run, const struct bench_process *process))
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	uint64_t begin = k2i_clock_ns(CLOCK_MONOTONIC);
 
-	while (!started(run)) {
+	while (!started(run, process)) {
 		if (waitpid(process->pid, NULL, WNOHANG) == process->pid) {
 			process->pid = 0;
 			bench_error("%s does not start:", name);
@@ -119,19 +130,21 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 	return 0;
 }
 
-static bool receiver_listens(struct bench_run *run)
+static bool receiver_listens(struct bench_run *run, const struct bench_process *process)
 {
+	unsigned number = (unsigned)(process - run->receivers);
 	char path[BENCH_PATH_ROOM], line[1024], *at;
 	bool found = false;
 	FILE *messages;
 
-	(void)snprintf(path, sizeof(path), "%s/k2hftfusesvr.err", run->work);
+	numbered_path(run, "k2hftfusesvr", number, ".err", path);
 	messages = fopen(path, "re");
 	while (messages && !found && fgets(line, sizeof(line), messages)) {
 		at = strstr(line, LISTENING);
 		if (at && strchr(at, '\n')) {
 			at += sizeof(LISTENING) - 1;
-			(void)snprintf(run->port, sizeof(run->port), "%.*s", (int)strcspn(at, "\n"), at);
+			(void)snprintf(run->ports[number], sizeof(run->ports[number]), "%.*s", (int)strcspn(at, "\n"),
+				       at);
 			found = true;
 		}
 	}
@@ -140,21 +153,22 @@ static bool receiver_listens(struct bench_run *run)
 	return found;
 }
 
-static bool mount_is(struct bench_run *run)
+static bool mount_is(struct bench_run *run, const struct bench_process *process)
 {
 	struct statfs status;
 	char path[BENCH_PATH_ROOM];
 
 	(void)snprintf(path, sizeof(path), "%s/mnt", run->work);
+	(void)process;
 	return statfs(path, &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
 }
 
 /* The configuration's name goes to `path`. */
-static FILE *config_open(const struct bench_run *run, const char *name, char path[BENCH_PATH_ROOM])
+static FILE *config_open(const struct bench_run *run, const char *name, unsigned number, char path[BENCH_PATH_ROOM])
 {
 	FILE *config;
 
-	(void)snprintf(path, BENCH_PATH_ROOM, "%s/%s", run->work, name);
+	numbered_path(run, name, number, ".ini", path);
 	config = fopen(path, "we");
 	if (!config)
 		bench_error("%s: %s", path, strerror(errno));
@@ -192,26 +206,37 @@ static const char *const format_lines[] = {"", "FORMAT = '{\"time\":\"%T\",\"fil
 					   "FORMAT = \"%T +0900 temotest': {'message':'%l','host':'%H'}\\n\"\n"
 					   "FILE_TIMEFORM = \"%F %T.%-\"\n"};
 
-int bench_receiver_start(struct bench_run *run)
+static int receiver_start(struct bench_run *run, unsigned number)
 {
 	static const char name[] = "k2hftfusesvr";
-	char path[BENCH_PATH_ROOM], *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
-	FILE *config = config_open(run, "server.ini", path);
+	char path[BENCH_PATH_ROOM], folder[BENCH_PATH_ROOM];
+	char *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
+	FILE *config = config_open(run, "server", number, path);
 
 	if (!config)
 		return -1;
 	(void)fputs("[GLOBAL]\nPORT = 8020\n", config);
 	tls_write(run, config);
 	(void)fputs("[K2HFTFUSESVR]\nTYPE = file\n", config);
-	path_write(config, "FILE_BASEDIR", run->work, "/received");
+	bench_received_folder(run, number, folder);
+	path_write(config, "FILE_BASEDIR", folder, "");
 	(void)fprintf(config, "%s%s", format_lines[run->point.format],
 		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
 	if (config_close(path, config))
 		return -1;
-	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
-	if (process_start(run, &run->receiver, name, arguments))
+	if (process_start(run, &run->receivers[number], number, name, arguments))
 		return -1;
-	return start_await(run, &run->receiver, name, receiver_listens);
+	return start_await(run, &run->receivers[number], name, receiver_listens);
+}
+
+int bench_receivers_start(struct bench_run *run)
+{
+	int status = 0;
+
+	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
+	for (unsigned number = 0; status == 0 && number < run->point.receivers; number++)
+		status = receiver_start(run, number);
+	return status;
 }
 
 /* As operators write them. Most lines fit the last only, so that each costs all of them, and each arrives. */
@@ -255,23 +280,31 @@ static void choice_make(char *choice, const char *path)
 	*choice = '\0';
 }
 
+int bench_sender_config(const struct bench_run *run, char path[BENCH_PATH_ROOM])
+{
+	FILE *config = config_open(run, "slave", 0, path);
+
+	if (!config)
+		return -1;
+	(void)fputs("[GLOBAL]\n", config);
+	if (run->point.receivers > 1)
+		(void)fputs("DELIVERMODE = random\n", config);
+	tls_write(run, config);
+	for (unsigned number = 0; number < run->point.receivers; number++)
+		(void)fprintf(config, "[SVRNODE]\nNAME = %s\nPORT = %s\n", run->host, run->ports[number]);
+	(void)fprintf(config, "[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\nRINGSIZE = %" PRIu64 "\nCOMPRESS = %s\n",
+		      run->point.ring_bytes, compress_names[run->point.compress]);
+	rules_write(run, config);
+	return config_close(path, config);
+}
+
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
 	char path[BENCH_PATH_ROOM], mount[BENCH_PATH_ROOM], choice[2 * BENCH_PATH_ROOM + 32];
 	char *arguments[] = {"k2hftfuse", mount, "-o", choice, "-f", NULL};
-	FILE *config = config_open(run, "slave.ini", path);
 
-	if (!config)
-		return -1;
-	(void)fprintf(config, "[GLOBAL]\nPORT = %s\n", run->port);
-	tls_write(run, config);
-	(void)fprintf(config,
-		      "[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\nRINGSIZE = %" PRIu64
-		      "\nCOMPRESS = %s\n",
-		      run->host, run->point.ring_bytes, compress_names[run->point.compress]);
-	rules_write(run, config);
-	if (config_close(path, config))
+	if (bench_sender_config(run, path))
 		return -1;
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
 	choice_make(choice, path);
@@ -279,7 +312,7 @@ int bench_mount_start(struct bench_run *run)
 		memcpy(choice + strlen(choice), warnings, sizeof(warnings));
 	if (mkdir(mount, 0700) && errno != EEXIST)
 		return bench_failed(-1, "%s: %s", mount, strerror(errno));
-	if (process_start(run, &run->mount, name, arguments))
+	if (process_start(run, &run->mount, 0, name, arguments))
 		return -1;
 	return start_await(run, &run->mount, name, mount_is);
 }
@@ -335,25 +368,28 @@ static bool sender_failed(const struct bench_run *run)
 	return false;
 }
 
+static bool program_gone(const struct bench_process *process, const char *name)
+{
+	siginfo_t how;
+
+	if (!bench_ended(process->pid, &how))
+		return false;
+	bench_error("%s is gone", name);
+	messages_show(process);
+	return true;
+}
+
 bool bench_trouble(const struct bench_run *run)
 {
-	const struct {
-		const struct bench_process *process;
-		const char *name;
-	} needed[] = {{&run->receiver, "k2hftfusesvr"}, {&run->mount, "k2hftfuse"}, {&run->link, "link"}};
 	struct statvfs system;
-	siginfo_t how;
+	bool gone = program_gone(&run->mount, "k2hftfuse") || program_gone(&run->link, "link");
 
 	/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
 	if (run->options->receiver)
 		messages_show(&run->mount);
-	for (size_t number = 0; number < sizeof(needed) / sizeof(needed[0]); number++)
-		if (bench_ended(needed[number].process->pid, &how)) {
-			bench_error("%s is gone", needed[number].name);
-			messages_show(needed[number].process);
-			return true;
-		}
-	if (sender_failed(run))
+	for (unsigned number = 0; number < run->point.receivers && !gone; number++)
+		gone = program_gone(&run->receivers[number], "k2hftfusesvr");
+	if (gone || sender_failed(run))
 		return true;
 	/* A file system that does not say how large it is, as ramfs, has no blocks. */
 	if (statvfs(run->work, &system) || system.f_blocks == 0 ||

@@ -123,10 +123,22 @@ static int senders_wait(struct bench_run *run, bool stop)
 	return failed ? -1 : 0;
 }
 
-/* Compares the bytes of the receiver's files with those that were sent. */
+static double least_of_mean(const uint64_t *bytes, unsigned count)
+{
+	uint64_t least = UINT64_MAX, sum = 0;
+
+	for (unsigned number = 0; number < count; number++) {
+		least = bytes[number] < least ? bytes[number] : least;
+		sum += bytes[number];
+	}
+	return bench_ratio((double)least * count, (double)sum);
+}
+
+/* Compares the bytes of the receivers' files with those that were sent. */
 static int received_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
-	uint64_t received = run->renamed_bytes, sent = (uint64_t)metrics[BENCH_BYTES];
+	uint64_t received = run->renamed_bytes, sent = (uint64_t)metrics[BENCH_BYTES], of[BENCH_RECEIVERS_MAX] = {0};
+	unsigned each = bench_received_count(run) / (unsigned)run->point.receivers;
 	struct stat status;
 	char path[BENCH_PATH_ROOM];
 	unsigned number;
@@ -134,8 +146,12 @@ static int received_take(const struct bench_run *run, double metrics[BENCH_METRI
 	for (number = 0; number < bench_received_count(run); number++) {
 		bench_received_path(run, number, path);
 		if (stat(path, &status) == 0)
-			received += (uint64_t)status.st_size;
+			of[number / each] += (uint64_t)status.st_size;
 	}
+	for (number = 0; number < run->point.receivers; number++)
+		received += of[number];
+	if (run->point.receivers > 1)
+		metrics[BENCH_LEAST_OF_MEAN] = least_of_mean(of, (unsigned)run->point.receivers);
 	metrics[BENCH_OUTPUT_MB] = metrics[BENCH_COMMITTED_MB] * (double)received / metrics[BENCH_BYTES];
 	if (run->point.format ? received > sent : received == sent) {
 		/* It is what files grew by, with a FORMAT by more than was committed. */
@@ -164,13 +180,15 @@ static void received_remove(const struct bench_run *run)
 {
 	char path[BENCH_PATH_ROOM];
 
-	(void)snprintf(path, sizeof(path), "%s/received", run->work);
-	bench_folder_remove(path);
+	for (unsigned number = 0; number < run->point.receivers; number++) {
+		bench_received_folder(run, number, path);
+		bench_folder_remove(path);
+	}
 }
 
 static int parts_start(struct bench_run *run)
 {
-	if (!run->options->receiver && bench_receiver_start(run))
+	if (!run->options->receiver && bench_receivers_start(run))
 		return -1;
 	if (run->point.link_mbit && bench_link_start(run))
 		return -1;
@@ -181,7 +199,10 @@ static int parts_start(struct bench_run *run)
 static int parts_stop(struct bench_run *run)
 {
 	int mount = bench_process_stop(run, &run->mount, "k2hftfuse");
-	int receiver = bench_process_stop(run, &run->receiver, "k2hftfusesvr");
+	int receivers = 0;
+
+	for (unsigned number = 0; number < run->point.receivers; number++)
+		receivers |= bench_process_stop(run, &run->receivers[number], "k2hftfusesvr");
 
 	if (run->link.pid) {
 		(void)kill(run->link.pid, SIGKILL);
@@ -189,7 +210,7 @@ static int parts_stop(struct bench_run *run)
 			continue;
 		run->link.pid = 0;
 	}
-	return mount || receiver ? -1 : 0;
+	return mount || receivers ? -1 : 0;
 }
 
 /* A sender whose receiver is gone, or whose receiver's disk is full, waits for ever. */
@@ -214,7 +235,9 @@ static int senders_run(struct bench_run *run)
 {
 	int status = senders_start(run);
 
-	if (status == 0 && run->point.rate && run->point.way != BENCH_TMPFS)
+	if (status == 0 && run->point.way == BENCH_FAILOVER)
+		status = bench_failover_watch(run);
+	else if (status == 0 && run->point.rate && run->point.way != BENCH_TMPFS)
 		status = bench_latency_watch(run);
 	else if (status == 0 && run->point.sustain && run->point.way != BENCH_TMPFS)
 		status = bench_sustain_watch(run);
@@ -326,9 +349,17 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 		metrics[BENCH_PEAK_SENDER] = (double)peak / 1024;
 	}
 	if (!run->options->receiver) {
-		metrics[BENCH_CPU_RECEIVER] = run->receiver.cpu_s / gigabytes;
+		double receivers_s = 0;
+
+		peak = 0;
+		for (number = 0; number < run->point.receivers; number++) {
+			receivers_s += run->receivers[number].cpu_s;
+			if (run->receivers[number].peak_kib > peak)
+				peak = run->receivers[number].peak_kib;
+		}
+		metrics[BENCH_CPU_RECEIVER] = receivers_s / gigabytes;
 		metrics[BENCH_CPU_ALL] += metrics[BENCH_CPU_RECEIVER];
-		metrics[BENCH_PEAK_RECEIVER] = (double)run->receiver.peak_kib / 1024;
+		metrics[BENCH_PEAK_RECEIVER] = (double)peak / 1024;
 	}
 }
 
@@ -368,7 +399,7 @@ static void run_clear(struct bench_run *run)
 	memset(run->shared, 0, sizeof(*run->shared));
 	run->sender_cpu_s = 0;
 	run->mount = (struct bench_process){0};
-	run->receiver = (struct bench_process){0};
+	memset(run->receivers, 0, sizeof(run->receivers));
 	run->latency_count = 0;
 	run->renamed_bytes = 0;
 }
@@ -403,6 +434,10 @@ static int figures_take(struct bench_run *run, double metrics[BENCH_METRICS])
 		metrics[BENCH_IDLE_RECEIVER] = run->shared->slots[0].idle_receiver;
 		return 0;
 	}
+	if (run->point.way == BENCH_FAILOVER) {
+		metrics[BENCH_FAILOVER_MS] = run->shared->failover_ms;
+		return 0;
+	}
 	rates_take(run, metrics);
 	usage_take(run, metrics);
 	latencies_take(run, metrics);
@@ -431,7 +466,7 @@ int bench_run(struct bench_run *run, double metrics[BENCH_METRICS])
 	received_remove(run);
 	free(run->latencies_ns);
 	run->latencies_ns = NULL;
-	if (status || run->point.way == BENCH_RECORD || run->point.way == BENCH_IDLE)
+	if (status || bench_way_still(run->point.way))
 		return status;
 	return run->point.way == BENCH_APPEND ? tmpfs_run(run, metrics) : pipe_run(run, metrics);
 }

@@ -59,17 +59,21 @@ static int library_open(struct sending *sending)
 static _Noreturn void push_exec(const struct sending *sending, int input)
 {
 	const struct bench_run *run = sending->run;
-	char program[4096], receiver[1200], ring_size[24];
+	char program[4096], receiver[BENCH_PATH_ROOM], ring_size[24];
+	const char *where = run->options->receiver ? "-r" : run->point.receivers > 1 ? "-qc" : "-qr";
+	bool key = run->point.tls && run->point.receivers == 1;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bench_program_find("k2hft", program, sizeof(program));
-	(void)snprintf(receiver, sizeof(receiver), strchr(run->host, ':') ? "[%s]:%s" : "%s:%s", run->host, run->port);
+	(void)snprintf(receiver, sizeof(receiver), strchr(run->host, ':') ? "[%s]:%s" : "%s:%s", run->host,
+		       run->ports[0]);
+	if (run->point.receivers > 1 && bench_sender_config(run, receiver))
+		_exit(127);
 	(void)snprintf(ring_size, sizeof(ring_size), "%" PRIu64, run->point.ring_bytes);
 	if (dup2(input, STDIN_FILENO) >= 0)
-		(void)execlp(program, program, "push", run->options->receiver ? "-r" : "-qr", receiver, "-t",
-			     sending->stream, "--level", level_names[run->point.level], "--compress",
-			     compress_names[run->point.compress], "--ring-size", ring_size,
-			     run->point.tls ? "--psk" : (char *)NULL, run->shared_key, (char *)NULL);
+		(void)execlp(program, program, "push", where, receiver, "-t", sending->stream, "--level",
+			     level_names[run->point.level], "--compress", compress_names[run->point.compress],
+			     "--ring-size", ring_size, key ? "--psk" : (char *)NULL, run->shared_key, (char *)NULL);
 	_exit(127);
 }
 
@@ -259,6 +263,7 @@ static int output_open(struct sending *sending)
 		return tmpfs_open(sending);
 	case BENCH_RECORD: /* they open what they need */
 	case BENCH_IDLE:
+	case BENCH_FAILOVER:
 		return 0;
 	default:
 		return mount_open(sending);
@@ -340,13 +345,15 @@ static int streams_send(struct sending *sendings, struct bench_slot *slot)
 static int all_send(struct sending *sendings, struct bench_slot *slot)
 {
 	struct bench_run *run = sendings[0].run;
-	bool still = run->point.way == BENCH_RECORD || run->point.way == BENCH_IDLE;
+	bool still = bench_way_still(run->point.way);
 	int error = still ? release_await(&sendings[0]) : streams_send(sendings, slot);
 
 	if (error)
 		return error;
 	if (run->point.way == BENCH_RECORD)
 		return bench_record_cost(run, sendings[0].block, slot);
+	if (run->point.way == BENCH_FAILOVER)
+		return bench_failover_send(run, sendings[0].block);
 	return still ? bench_idle_use(run, slot) : output_commit(&sendings[0]);
 }
 

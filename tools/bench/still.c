@@ -109,10 +109,10 @@ int bench_idle_use(struct bench_run *run, struct bench_slot *slot)
 	slot->bytes = 5;
 	slot->records = 1;
 	(void)nanosleep(&settle, NULL);
-	receiver = group_cpu_ns(run->receiver.pid);
+	receiver = group_cpu_ns(run->receivers[0].pid);
 	mount = group_cpu_ns(run->mount.pid);
 	(void)nanosleep(&pause, NULL);
-	slot->idle_receiver = (group_cpu_ns(run->receiver.pid) - receiver) / 1e7 / (double)run->point.seconds;
+	slot->idle_receiver = (group_cpu_ns(run->receivers[0].pid) - receiver) / 1e7 / (double)run->point.seconds;
 	slot->idle_mount = (group_cpu_ns(run->mount.pid) - mount) / 1e7 / (double)run->point.seconds;
 	(void)close(output);
 	return error;

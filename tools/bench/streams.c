@@ -3,6 +3,7 @@
 #include "tools/bench/bench.h"
 
 #include <stdio.h>
+#include <string.h>
 
 unsigned bench_stream_count(const struct bench_point *point)
 {
@@ -21,16 +22,25 @@ void bench_stream_name(const struct bench_point *point, unsigned stream, char na
 
 unsigned bench_received_count(const struct bench_run *run)
 {
-	return run->point.unify ? 1 : bench_stream_count(&run->point);
+	return (unsigned)run->point.receivers * (run->point.unify ? 1 : bench_stream_count(&run->point));
 }
 
-void bench_received_path(const struct bench_run *run, unsigned stream, char path[BENCH_PATH_ROOM])
+void bench_received_folder(const struct bench_run *run, unsigned receiver, char path[BENCH_PATH_ROOM])
 {
+	(void)snprintf(path, BENCH_PATH_ROOM, receiver ? "%s/received.%u" : "%s/received", run->work, receiver);
+}
+
+void bench_received_path(const struct bench_run *run, unsigned file, char path[BENCH_PATH_ROOM])
+{
+	unsigned each = bench_received_count(run) / (unsigned)run->point.receivers;
 	char name[BENCH_STREAM_ROOM] = "unify.log";
+	size_t used;
 
 	if (!run->point.unify)
-		bench_stream_name(&run->point, stream, name);
-	(void)snprintf(path, BENCH_PATH_ROOM, "%s/received/%s", run->work, name);
+		bench_stream_name(&run->point, file % each, name);
+	bench_received_folder(run, file / each, path);
+	used = strlen(path);
+	(void)snprintf(path + used, BENCH_PATH_ROOM - used, "/%s", name);
 }
 
 uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record)

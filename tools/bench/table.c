@@ -26,7 +26,7 @@ static void number_print(int width, int digits, double number)
 
 static bool is_still(const struct bench_point *point)
 {
-	return point->way == BENCH_RECORD || point->way == BENCH_IDLE;
+	return bench_way_still(point->way);
 }
 
 /* Columns that a line begins with, where lines differ. */
@@ -38,6 +38,7 @@ static const struct {
 	{"bytes", "--size", offsetof(struct bench_point, size)},
 	{"-g", "-g", offsetof(struct bench_point, senders)},
 	{"writers", "--writers", offsetof(struct bench_point, writers)},
+	{"receivers", "--receivers", offsetof(struct bench_point, receivers)},
 	{"-c", "-c", offsetof(struct bench_point, per_write)},
 	{"--ring", "--ring", offsetof(struct bench_point, ring_bytes)},
 };
@@ -50,7 +51,7 @@ static const char *column_text(const struct bench_point *point, size_t column, c
 {
 	uint64_t value = *(const uint64_t *)((const char *)point + columns[column].offset);
 
-	if (column == SIZE_COLUMN && (point->input || point->way == BENCH_IDLE))
+	if (column == SIZE_COLUMN && (point->input || point->way == BENCH_IDLE || point->way == BENCH_FAILOVER))
 		return point->input ? "lines" : "-";
 	if (columns[column].offset == offsetof(struct bench_point, way))
 		return bench_way_names[value];
@@ -85,6 +86,12 @@ static void column_print(size_t column, int width, const char *text)
 		(void)printf(column == 0 ? "%-*s" : " %*s", width, text);
 }
 
+/* A single receiver is what there is where nobody speaks of several. */
+static bool is_usual(size_t column, const char *text)
+{
+	return columns[column].offset == offsetof(struct bench_point, receivers) && strcmp(text, "1") == 0;
+}
+
 static void constants_print(const struct bench_report *report)
 {
 	const char *separator = "", *same;
@@ -93,7 +100,7 @@ static void constants_print(const struct bench_report *report)
 
 	for (column = 0; column < COLUMNS; column++) {
 		same = column_text(&report->results[0].point, column, text);
-		if (column_width(report, column) || strcmp(same, "-") == 0)
+		if (column_width(report, column) || strcmp(same, "-") == 0 || is_usual(column, same))
 			continue;
 		if (strcmp(same, "lines") == 0)
 			(void)printf("%slines of a log", separator);
@@ -182,6 +189,9 @@ static void still_print(const struct bench_result *result)
 
 	if (result->point.way == BENCH_RECORD)
 		(void)printf(" a record costs its writer %s ns\n", bench_figure_text(medians[BENCH_RECORD_NS], figure));
+	else if (result->point.way == BENCH_FAILOVER)
+		(void)printf(" a stream goes on at another receiver after %s ms\n",
+			     bench_figure_text(medians[BENCH_FAILOVER_MS], figure));
 	else
 		(void)printf(" of a core, the mount %s %%, the receiver %s %%\n",
 			     bench_figure_text(medians[BENCH_IDLE_MOUNT], figure),
@@ -211,6 +221,9 @@ static void rates_print(const struct bench_report *report, const struct bench_re
 	if (is_counted(report))
 		number_print(8, 3, medians[BENCH_ELAPSED]);
 	(void)putchar('\n');
+	if (result->point.receivers > 1)
+		(void)printf("  %" PRIu64 " receivers: the least had %s of their mean\n", result->point.receivers,
+			     bench_figure_text(medians[BENCH_LEAST_OF_MEAN], first));
 	if (result->point.sustain)
 		(void)printf("  %u seconds: first quarter %s MB/s, last quarter %s, ratio %s\n", result->series_count,
 			     bench_figure_text(medians[BENCH_FIRST_MB], first),

@@ -9,6 +9,7 @@ static void volumes(void **state)
 					.per_write = {.count = 1},
 					.rings = {.values = {1u << 20, 8u << 20}, .count = 1},
 					.writers = {.values = {1, 8}, .count = 1},
+					.receivers = {.values = {1, 4}, .count = 1},
 					.ways = {.values = {BENCH_LIBRARY, BENCH_APPEND}, .count = 2},
 					.senders = {.values = {1, 128}, .count = 1}};
 	struct bench_report report = {0};
@@ -52,6 +53,14 @@ static void volumes(void **state)
 		assert_int_equal(report.results[number].point.seconds, 10);
 		assert_int_equal(report.results[number].point.bytes + report.results[number].point.records, 0);
 	}
+	free(report.results);
+	options.writers.count = 1;
+	options.receivers.count = 2;
+	report = (struct bench_report){0};
+	assert_int_equal(bench_plan_make(&report, &options), 0);
+	assert_int_equal(report.count, 2);
+	for (number = 0; number < report.count; number++)
+		assert_int_equal(report.results[number].point.receivers, options.receivers.values[number]);
 	free(report.results);
 }
 
