@@ -4,19 +4,25 @@ import contextlib
 import json
 import os
 import signal
+import struct
 import subprocess
 
 from .process import Process, Trouble, quiet, wait_until
 
 PORT = 8020
+# In a ring's file: two copies of which receivers had it, of which the one with the larger number counts.
+RECEIVERS_AT = 12 * 128
+RECEIVERS_BYTES = 256
+UNSETTLED_AT = 32
 READY_S = 30
 
 
 class Receiver:
     """k2hftfusesvr, with a disk of its own. `process`: the one that runs, or ran last."""
 
-    def __init__(self, programs, folder, host, own_disk=0):
-        """`own_disk`: of so many bytes, if that is permitted, so that it can be full or be lost."""
+    def __init__(self, programs, folder, host, own_disk=0, general="SSL = no\n", own=""):
+        """`own_disk`: of so many bytes, if that is permitted, so that it can be full or be lost; `general`, `own`: lines of
+        the configuration."""
         self.programs = programs
         self.host = host
         self.name = host.name
@@ -29,7 +35,8 @@ class Receiver:
         self.own_disk = own_disk and quiet("mount", "-t", "tmpfs", "-o", f"size={own_disk}", "k2hft-disk", self.disk)
         os.mkdir(self.output)
         with open(self.config, "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\nPORT = {PORT}\nSSL = no\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = {self.output}\n")
+            file.write(f"[GLOBAL]\nPORT = {PORT}\n{general}[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = {self.output}\n"
+                       f"{own}")
 
     def spawn(self):
         self.process = Process(self.name, [os.path.join(self.programs, "k2hftfusesvr"), "-conf", self.config, "--listen",
@@ -110,10 +117,12 @@ def address(receiver):
 def sender_config(path, receivers, ring, *words):
     """Of a mount, of k2hft push or a program. `receivers`: Receivers, or "HOST:PORT"; `ring`: None in memory; `words`:
     "SECTION:KEY = VALUE"."""
-    sections = {"GLOBAL": ["SSL = no"], "K2HTPDTOR": [], "K2HFTFUSE": []}
+    sections = {"GLOBAL": [], "K2HTPDTOR": [], "K2HFTFUSE": []}
     for word in words:
         section, line = word.split(":", 1)
         sections[section].append(line)
+    if not any(line.startswith("SSL ") for line in sections["GLOBAL"]):
+        sections["GLOBAL"].append("SSL = no")
     if ring:
         sections["K2HFTFUSE"] += ["K2HTYPE = file", f"K2HFILE = {ring}", "K2HINIT = no"]
     else:
@@ -126,6 +135,15 @@ def sender_config(path, receivers, ring, *words):
             file.write("".join(f"{line}\n" for line in [f"[{section}]", *lines] if lines))
         file.write("[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n")
     return path
+
+
+def unsettled(ring):
+    """How many receivers can have records of this ring file that others have, too."""
+    with open(ring, "rb") as file:
+        file.seek(RECEIVERS_AT)
+        words = file.read(2 * RECEIVERS_BYTES)
+    copies = [words[at:at + RECEIVERS_BYTES] for at in (0, RECEIVERS_BYTES)]
+    return max((struct.unpack_from("=Q", copy)[0], struct.unpack_from("=Q", copy, UNSETTLED_AT)[0]) for copy in copies)[1]
 
 
 def verified(programs, files, *options):

@@ -12,7 +12,7 @@ import tempfile
 import time
 import traceback
 
-from parts.fleet import Receiver, unmount, verified
+from parts.fleet import Receiver, unmount, unsettled, verified
 from parts.harness import interrupted, own_mounts
 from parts.kinds import no_fuse
 from parts.network import Switch
@@ -68,7 +68,23 @@ class Bed:
     def grows(self, receiver, than):
         wait_until(lambda: receiver.bytes() > than, 60, f"{receiver.name} gets records")
 
+    @staticmethod
+    def finish(senders):
+        """What they made: {producer: count}."""
+        return {producer: count for sender in senders for producer, count in sender.finish().items()}
+
+    def settled(self, senders):
+        """Every receiver has given back what others have, too. To be asked while the senders go on."""
+        rings = [ring for sender in senders for ring in sender.rings()]
+        wait_until(lambda: not any(map(unsettled, rings)), SETTLED_S, "all receivers are settled")
+
     # The verdict
+
+    def whole(self, stream, producer, count, receivers):
+        """Each of these has all of it."""
+        for one in receivers:
+            found = verified(self.programs, [one.files()[stream]], "--expect", f"{producer}={count}")
+            self.expect(found["fine"], f"{stream} at {one.name}: {found['records']} of {count}")
 
     def verify(self, made, receivers=None, order="file"):
         """Over all files of these receivers, less what is retracted, there is once and in order what was made."""

@@ -4,16 +4,18 @@
 Each has producers of its own, whose numbers nobody else has, and tells in the end how many records each has made. `rate`:
 records a second of each producer.
 """
+import glob
 import json
 import os
 import signal
 
-from parts.fleet import sender_config, unmount
+from parts.fleet import address, sender_config, unmount
 from parts.process import Process, Trouble, quiet, wait_until
 
 END_S = 240
 RECORD_BYTES = 200
 COUNT_MAX = 1 << 40
+FAILOVER_MS = 1000
 
 
 class Sender:
@@ -49,8 +51,25 @@ class Sender:
         return [self.program("k2hft"), "verify", "--make", "--seed", self.bed.seed, "--producers", self.producers,
                 "--producer", self.base, "--size", self.size]
 
+    def rest(self):
+        """No records for a while; without a process of its own that makes them, they go on."""
+        self.maker.stop()
+
+    def serving(self):
+        """What sends, with its children."""
+        return self.maker
+
+    def receivers_change(self, receivers):
+        """While it goes on."""
+        self.write_config(receivers)
+
+    def rings(self):
+        """Its files: one for each lane."""
+        return glob.glob(glob.escape(self.ring) + "*") if self.ring else []
+
     def stop(self):
         """No more records. The count of each producer."""
+        self.maker.go_on()
         self.maker.signal(signal.SIGTERM)
         self.ended(self.maker)
         with open(self.bed.path(f"{self.name}.made"), encoding="utf-8") as made:
@@ -80,6 +99,9 @@ class Sender:
 
 
 class Library(Sender):
+    def rest(self):
+        pass
+
     def start(self):
         self.make("-c", self.config, "-t", self.stream())
 
@@ -105,6 +127,13 @@ class Mount(Sender):
             raise Trouble(f"the mount does not start; {self.mount.last_lines()}")
         self.make("--append", os.path.join(self.point(), self.stream()))
 
+    def serving(self):
+        return self.mount
+
+    def receivers_change(self, receivers):
+        super().receivers_change(receivers)
+        self.mount.signal(signal.SIGUSR1)
+
     def finish(self):
         made = self.stop()
         if not quiet("umount", self.point()):
@@ -126,6 +155,9 @@ class Push(Sender):
             self.make("--append", pipe)
         else:
             self.make_files()
+
+    def serving(self):
+        return self.push
 
     def command(self):
         return [self.program("k2hft"), "push", "-q", "-c", self.config, "--timeout", END_S]
@@ -153,3 +185,41 @@ class PushFiles(Push):
     def finish(self):
         self.ended(self.push)
         return {self.base + number: self.count for number in range(self.producers)}
+
+
+class Fleet(Library):
+    """A program whose receivers are added and removed by calls of the library."""
+    send = None
+    receivers = []
+
+    def start(self):
+        pipe = self.bed.path(f"{self.name}.pipe")
+        os.mkfifo(pipe)
+        reading, self.commands = os.pipe()
+        self.send = self.process("program", [os.path.join(self.bed.tools, "fleet_send"), self.ring, FAILOVER_MS, self.stream(),
+                                             pipe, *map(address, self.receivers)], stdin=reading)
+        os.close(reading)
+        self.make("--shared", pipe)
+
+    def write_config(self, receivers):
+        self.receivers = receivers
+
+    def serving(self):
+        return self.send
+
+    def receivers_change(self, receivers):
+        before, self.receivers = self.receivers, receivers
+        for verb, those in (("add", [one for one in receivers if one not in before]),
+                            ("remove", [one for one in before if one not in receivers])):
+            for one in those:
+                answers = self.send.said().count("\n")
+                os.write(self.commands, f"{verb} {address(one).replace(':', ' ')}\n".encode())
+                wait_until(lambda had=answers: self.send.said().count("\n") > had, 30, f"{verb} {one.name}")
+                if not self.send.said().endswith("done\n"):
+                    raise Trouble(f"{verb} {one.name}: {self.send.last_lines()}")
+
+    def finish(self):
+        made = self.stop()
+        self.ended(self.send)
+        os.close(self.commands)
+        return made
