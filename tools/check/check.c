@@ -11,10 +11,13 @@
 #include "app/program/findings.h"
 #include "tools/base/terminal.h"
 #include "tools/base/commands.h"
+#include "tools/check/connect.h"
 
 static const char usage[] =
 	"usage: k2hft check [OPTION...] FILE...\n\n"
 	"Checks configuration files: what is wrong, with file and line, and which keys have no effect.\n\n"
+	"  -c, --connect also greets a sender's receivers; looks whether a receiver's ports are free and its\n"
+	"                directories writable\n"
 	"  -m, --mount DIR  also looks for files of the configuration below DIR, where it is to be mounted\n"
 	"  -p, --print   prints the effective values as a configuration file; findings go to standard error\n"
 	"  -q, --quiet   errors only\n"
@@ -25,7 +28,7 @@ static const char usage[] =
 	"Exit status: 0 nothing is wrong, 2 something is.\n";
 
 struct check {
-	bool print, quiet, strict, table, help;
+	bool connect, print, quiet, strict, table, help;
 	const char *mount_point;
 	FILE *output; /* of findings */
 	unsigned errors, notes;
@@ -79,6 +82,8 @@ static bool check_file(struct check *check, const char *file)
 		report(check, K2I_FINDING_ERROR, file, 0, strerror(-status));
 	if (status >= 0 && check->mount_point)
 		check_mount_point(check, settings);
+	if (status >= 0 && check->connect && !check->errors)
+		k2i_check_connect(settings, file, report, check);
 	if (status >= 0 && check->print && !check->errors && k2i_settings_print(settings, stdout))
 		report(check, K2I_FINDING_ERROR, "standard output", 0, strerror(EIO));
 	if (!check->quiet)
@@ -90,6 +95,7 @@ static bool check_file(struct check *check, const char *file)
 
 #define AT(field) .at = offsetof(struct check, field)
 static const struct command_option settings[] = {
+	COMMAND_OPTION("connect", 'c', FLAG, 0, AT(connect)),
 	COMMAND_OPTION("mount", 'm', TEXT, 0, AT(mount_point), .needed = "a directory is needed"),
 	COMMAND_OPTION("print", 'p', FLAG, 0, AT(print)),
 	COMMAND_OPTION("quiet", 'q', FLAG, 0, AT(quiet)),
