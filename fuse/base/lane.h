@@ -18,7 +18,7 @@ struct k2i_left_target;
 struct k2i_route_stream;
 
 #define K2I_LANE_COUNT_MAX 64u /* a set of lanes is a word, see k2i_lane_bit */
-#define K2I_LANE_UNWRITABLE "mount: a ring can't be written: the disk of its file is full, or fails"
+#define K2I_LANE_UNWRITABLE "mount: the ring can't be written: the disk of its file is full, or fails"
 
 /* A ring and the way to its receiver. */
 struct k2i_mount_lane {
