@@ -145,6 +145,7 @@ static int ledger_enter(const struct k2i_destination *destination, struct k2i_le
 
 	wanted.position = position;
 	wanted.flags = commit->flags;
+	wanted.proven = commit->proven;
 	if (group && group->sink->ops->traits & K2I_SINK_UNDO)
 		mark_count = group->sink->ops->marks(group, marks);
 	error = k2i_ledger_commit(destination->ledger, &wanted, mark_count ? marks : NULL, mark_count);

@@ -15,6 +15,7 @@ struct k2i_destination {
 	struct k2i_ledger *ledger;
 	struct k2i_quarantine *quarantine;
 	struct k2i_counters *counters;
+	const char *retracted_path; /* of the list: retracted.h */
 };
 
 /* A thread's way there. */
@@ -37,6 +38,7 @@ struct k2i_commit {
 	struct k2i_ledger_ring *rows; /* the ring's, one for each sink; only under the ring's lock */
 	uint64_t position;            /* behind the groups */
 	uint32_t flags;               /* as the ledger's ring has them */
+	uint64_t proven;              /* likewise */
 	/*
 	 * For each sink, behind the last chunk that it has, or has a copy of, and that it has said to have stored
 	 * LATER.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "receiver/base/directory.h"
 #include "base/log.h"
 #include "receiver/base/text.h"
@@ -340,6 +341,67 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 	/* Behind the writing: each sync from here on has it. */
 	atomic_store(&quarantine->dirty, true);
 	(void)close(directory);
+	return error;
+}
+
+/* Its position, if the name is that of a chunk of the ring. */
+static bool entry_position(const char *name, const char *uuid, uint64_t *position)
+{
+	size_t uuid_bytes = strlen(uuid);
+	char *end;
+
+	if (strncmp(name, uuid, uuid_bytes) != 0 || name[uuid_bytes] != '-')
+		return false;
+	*position = strtoull(name + uuid_bytes + 1, &end, 10);
+	return *end == '\0';
+}
+
+/* A record for each line, and one at least: whether it was one of bytes, only its sender knew. */
+static void entry_look(int directory, const char *name, struct k2i_retraction *retraction)
+{
+	int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	char *bytes = NULL;
+
+	if (file >= 0 && fstat(file, &status) == 0 && status.st_size <= (off_t)K2HFT_CHUNK_BYTES_MAX) {
+		retraction->bytes = (uint64_t)status.st_size;
+		bytes = malloc(retraction->bytes + 1);
+	}
+	if (bytes && pread(file, bytes, retraction->bytes, 0) == (ssize_t)retraction->bytes) {
+		for (uint64_t at = 0; at < retraction->bytes; at++)
+			retraction->records += bytes[at] == '\n';
+		retraction->hashed = true;
+		retraction->checksum = k2i_hash(bytes, retraction->bytes);
+	}
+	if (!retraction->records)
+		retraction->records = 1;
+	free(bytes);
+	if (file >= 0)
+		(void)close(file);
+}
+
+int k2i_quarantine_settle(const struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], uint64_t position,
+			  int (*retract)(void *argument, const struct k2i_retraction *retraction), void *argument)
+{
+	DIR *directory = opendir(quarantine->path);
+	const struct dirent *entry;
+	char uuid[K2I_UUID_TEXT_BYTES];
+	uint64_t at;
+	int error = 0;
+
+	if (!directory)
+		return errno == ENOENT ? 0 : -errno;
+	(void)k2i_uuid_text(ring_uuid, uuid);
+	while (!error && (entry = readdir(directory)) != NULL) {
+		if (!entry_position(entry->d_name, uuid, &at) || at < position)
+			continue;
+		struct k2i_retraction retraction = {
+			.base = quarantine->path, .path = entry->d_name, .from = at, .to = at + 8};
+
+		entry_look(dirfd(directory), entry->d_name, &retraction);
+		error = retract(argument, &retraction);
+	}
+	(void)closedir(directory);
 	return error;
 }
 

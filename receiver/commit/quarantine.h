@@ -4,6 +4,7 @@
 
 #include "receiver/base/counters.h"
 #include "receiver/sink/group.h"
+#include "receiver/sink/sink.h"
 
 /*
  * Chunks that can't be stored where they belong, for a reason of their own, are kept in a directory: a file
@@ -25,6 +26,13 @@ void k2i_quarantine_limit(struct k2i_quarantine *quarantine, uint64_t bytes_max)
  */
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_target *target);
+
+/*
+ * Tells of the chunks of a ring that are there at `position` or behind, under `retract`, which is that of
+ * k2i_settling. Errors of retract, and as opendir(3).
+ */
+int k2i_quarantine_settle(const struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], uint64_t position,
+			  int (*retract)(void *argument, const struct k2i_retraction *retraction), void *argument);
 
 /* Chunks that were put there before survive a power cut. Errors as syncfs(2). Any thread. */
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine);

@@ -209,6 +209,8 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 	error = state_path_set(state, settings);
 	if (error)
 		return state_failed(state, settings, error);
+	(void)snprintf(state->retracted_path, sizeof(state->retracted_path), "%s/retracted", state->path);
+	state->destination.retracted_path = state->retracted_path;
 	error = ledger_open(state, settings, &report);
 	if (!error)
 		error = sinks_open(options, state, &report);

@@ -25,7 +25,9 @@ struct k2i_known_ring {               /* a row: a ring as one sink has it */
 	struct k2i_known_entry entry; /* first */
 	struct k2i_table_node node;
 	struct k2i_ledger_ring ring; /* without position and synced */
-	bool doubt_told;             /* its sender knows that it is UNCERTAIN; not in the log */
+	struct k2i_list ranges;      /* by their ends, which only grow */
+	size_t range_count;
+	bool doubt_told; /* its sender knows that it is UNCERTAIN; not in the log */
 };
 
 struct k2i_known_file {
@@ -34,21 +36,46 @@ struct k2i_known_file {
 	uint64_t birth, inode;
 	char *path;
 	uint32_t sink;
+	size_t range_count; /* of all rows: it is known as long as it has one */
+	uint64_t shrunk;    /* how often somebody else has made it shorter: older ranges are not there any more */
+};
+
+struct k2i_known_range {
+	struct k2i_link link;
+	struct k2i_known_file *file;
+	uint64_t shrunk;               /* the file's when it was written */
+	struct k2i_ledger_range range; /* without the file's identity and path */
 };
 
 struct k2i_known {
 	struct k2i_table rings, files;
-	size_t ring_count; /* a ring has a row for each sink */
+	size_t ring_count;      /* a ring has a row for each sink */
+	struct k2i_list spares; /* ranges to be */
+	size_t spare_count;
 	struct k2i_list lists[K2I_KNOWN_LIST_COUNT];
 };
 
+/* The row of a ring behind `last` (NULL: the first), or NULL. */
+struct k2i_known_ring *k2i_known_row_next(const struct k2i_known *known, const uint8_t uuid[16],
+					  const struct k2i_known_ring *last);
 struct k2i_known_ring *k2i_known_ring_find(const struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
 /* The place for a row, made if it is new; NULL: no memory. */
 struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
 void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring);
 /* All rows of a ring; false: there is none. */
 bool k2i_known_rows_forget(struct k2i_known *known, const uint8_t uuid[16]);
-void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring);
+/* Room for what a commit of so many files brings. -ENOMEM */
+int k2i_known_commit_reserve(struct k2i_known *known, size_t file_count);
+/* A commit, with new lengths; files that are not known are passed over. There is room for it. */
+void k2i_known_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring,
+		      const struct k2i_ledger_file *files, size_t file_count);
+/* Ranges that end at the position or before it are not asked for any more. */
+void k2i_known_ring_prove(struct k2i_known *known, struct k2i_known_ring *ring, uint64_t position);
+/* As the functions of ledger.h. */
+void k2i_known_cut(struct k2i_known *known, const struct k2i_ledger_ring *row, const struct k2i_ledger_file *file);
+void k2i_known_settle(struct k2i_known *known, const struct k2i_ledger_ring *row);
+/* As the ledger's callers see it. */
+struct k2i_ledger_range k2i_known_range_shown(const struct k2i_known_range *range);
 /* As the ledger's callers see them. */
 struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring);
 struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file);
@@ -60,8 +87,6 @@ int k2i_known_file_opened(struct k2i_known *known, const struct k2i_ledger_file 
 void k2i_known_file_closed(struct k2i_known *known, struct k2i_known_file *file);
 void k2i_known_files_closed(struct k2i_known *known);
 void k2i_known_files_forget(struct k2i_known *known);
-/* New lengths; files that are not known are passed over. */
-void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_file *files, size_t file_count);
 
 void k2i_known_mark(struct k2i_known *known);
 void k2i_known_checkpoint(struct k2i_known *known);

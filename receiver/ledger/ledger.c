@@ -330,8 +330,11 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 	int error;
 
 	/* Allocations come first: they can fail, and nothing is written then. */
-	if (!place)
+	if (!place || k2i_known_commit_reserve(&ledger->known, file_count)) {
+		if (place && !known)
+			k2i_known_ring_forget(&ledger->known, place);
 		return -ENOMEM;
+	}
 	/* A full disk must not keep what was committed from being acknowledged. */
 	ledger->next.ring = *ring;
 	ledger->next.file_count = file_count;
@@ -345,8 +348,7 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 	}
 	ledger->doubted = false;
 	ring->number = ++ledger->number;
-	k2i_known_ring_commit(&ledger->known, place, ring);
-	k2i_known_files_update(&ledger->known, files, file_count);
+	k2i_known_commit(&ledger->known, place, ring, files, file_count);
 	rings_counted(ledger);
 	return 0;
 }
@@ -373,6 +375,90 @@ void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16])
 		(void)record_append(ledger, K2I_LEDGER_FORGOTTEN, K2I_LEDGER_SYNC_BYTES);
 	}
 	(void)pthread_mutex_unlock(&ledger->mutex);
+}
+
+void k2i_ledger_prove(struct k2i_ledger *ledger, const uint8_t uuid[16], uint64_t position)
+{
+	struct k2i_known_ring *row = NULL;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	while ((row = k2i_known_row_next(&ledger->known, uuid, row)) != NULL)
+		k2i_known_ring_prove(&ledger->known, row, position);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+}
+
+static struct k2i_known_range *range_behind(struct k2i_link *link, uint64_t position)
+{
+	struct k2i_known_range *range = K2I_LIST_ENTRY(link, struct k2i_known_range, link);
+
+	return range && range->range.to > position ? range : NULL;
+}
+
+/* With their paths behind them. */
+static struct k2i_ledger_range *ranges_copy(const struct k2i_known_ring *row, uint64_t position, size_t *count)
+{
+	struct k2i_known_range *range = range_behind(row->ranges.newest, position);
+	struct k2i_ledger_range *copy;
+	size_t path_bytes = 0, at = 0;
+	char *paths;
+
+	for (*count = 0; range; range = range_behind(range->link.older, position), ++*count)
+		path_bytes += strlen(range->file->path) + 1;
+	copy = malloc(*count * sizeof(*copy) + path_bytes + 1);
+	if (!copy)
+		return NULL;
+	paths = (char *)(copy + *count);
+	range = range_behind(row->ranges.newest, position);
+	for (; range; range = range_behind(range->link.older, position)) {
+		copy[at] = k2i_known_range_shown(range);
+		path_bytes = strlen(range->file->path) + 1;
+		copy[at++].path = memcpy(paths, range->file->path, path_bytes);
+		paths += path_bytes;
+	}
+	return copy;
+}
+
+int k2i_ledger_ranges(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink, uint64_t position,
+		      struct k2i_ledger_range **ranges, size_t *count)
+{
+	struct k2i_known_ring *row;
+
+	*ranges = NULL;
+	*count = 0;
+	(void)pthread_mutex_lock(&ledger->mutex);
+	row = k2i_known_ring_find(&ledger->known, uuid, sink);
+	if (row)
+		*ranges = ranges_copy(row, position, count);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return row && !*ranges ? -ENOMEM : 0;
+}
+
+int k2i_ledger_cut(struct k2i_ledger *ledger, const struct k2i_ledger_ring *row, const struct k2i_ledger_file *file)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	ledger->next.ring = *row;
+	ledger->next.files[0] = *file;
+	error = record_append(ledger, K2I_LEDGER_CUT, K2I_LEDGER_SYNC_BYTES);
+	if (!error)
+		k2i_known_cut(&ledger->known, row, file);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error ? error : k2i_ledger_sync(ledger);
+}
+
+int k2i_ledger_settle(struct k2i_ledger *ledger, const struct k2i_ledger_ring *row)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	ledger->next.ring = *row;
+	ledger->next.file_count = 0;
+	error = record_append(ledger, K2I_LEDGER_SETTLED, K2I_LEDGER_SYNC_BYTES);
+	if (!error)
+		k2i_known_settle(&ledger->known, row);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error;
 }
 
 uint64_t k2i_ledger_number(struct k2i_ledger *ledger)

@@ -18,6 +18,13 @@
  *
  * A sender that does not wait is acknowledged at once: the tail of its files may be all that there is of it and stays.
  *
+ * A lane that went on at another receiver wants back what this one has beyond an acknowledgement that the sender knows.
+ * The ledger has the place of that in files: the ranges of the commits that the sender does not prove to know of. A
+ * sender proves it with HELLO, with the first frame behind WELCOME, and with the PONG to a PING behind an ACK, for which
+ * the session asks every few commits. So a row keeps some dozens of ranges. A window's worth would have no such bound:
+ * as many commits as there are chunks of 40 bytes in it. The records that
+ * are written anyway tell what a commit wrote.
+ *
  * A single process at a time; any thread.
  */
 struct k2i_ledger;
@@ -43,15 +50,34 @@ struct k2i_ledger_ring { /* as one sink has it: a row */
 	 */
 	uint64_t number;
 	uint64_t synced; /* found: its position in the checkpoint; 0: it is not there */
+	uint64_t proven; /* the sender knows that all before this is acknowledged: there are no ranges of it */
 };
 
 struct k2i_ledger_file {
 	uint64_t birth, inode; /* its identity: file_identity.h */
 	uint64_t length;
-	uint64_t open_writer; /* output.h */
-	const char *path;     /* below the base directory; not needed for a commit */
-	bool deferred;        /* its senders wait for the disk; not needed for a commit */
-	uint32_t sink;        /* the number of its sink; not needed for a commit */
+	uint64_t open_writer;    /* output.h */
+	const char *path;        /* below the base directory; not needed for a commit */
+	bool deferred;           /* its senders wait for the disk; not needed for a commit */
+	uint32_t sink;           /* the number of its sink; not needed for a commit */
+	uint64_t bytes, records; /* of a commit: that it brought; the bytes are the last ones before `length` */
+};
+
+/* In one row. If a sender proves nothing for longer than so many, the oldest are forgotten. */
+#define K2I_LEDGER_RANGES_MAX 16384u
+
+/* Flags of a range. */
+#define K2I_LEDGER_RANGE_LOOSE 1u /* somebody else wrote there meanwhile, or has cut the file: its place is not known */
+#define K2I_LEDGER_RANGE_CUT 2u   /* k2i_ledger_cut was about it */
+
+struct k2i_ledger_range {      /* what a commit of a row brought to a file */
+	uint64_t from, to;     /* the commit's positions */
+	uint64_t birth, inode; /* the file's identity */
+	uint64_t offset;       /* in the file */
+	uint64_t open_writer;  /* the file's before it */
+	uint64_t bytes, records;
+	uint32_t flags;
+	const char *path; /* the file's, as it was opened last */
 };
 
 /* The log as it was found at start. */
@@ -116,6 +142,22 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t 
  */
 int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
 		      size_t file_count);
+
+/* The ring's sender proves to know that all before the position is acknowledged. */
+void k2i_ledger_prove(struct k2i_ledger *ledger, const uint8_t uuid[16], uint64_t position);
+/* The ranges of a row that end behind the position, the newest first, for free(3). -ENOMEM */
+int k2i_ledger_ranges(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink, uint64_t position,
+		      struct k2i_ledger_range **ranges, size_t *count);
+/*
+ * A file is about to be cut back to `length`, which ends what the row has in it from there on. Its ranges stay until
+ * k2i_ledger_settle. Survives a power cut when it returns; errors as pwrite(2) and fdatasync(2).
+ */
+int k2i_ledger_cut(struct k2i_ledger *ledger, const struct k2i_ledger_ring *row, const struct k2i_ledger_file *file);
+/*
+ * A row goes back to its `position`, with `epoch`: what was beyond it is cut off, or named elsewhere. As k2i_ledger_cut;
+ * k2i_ledger_sync must follow.
+ */
+int k2i_ledger_settle(struct k2i_ledger *ledger, const struct k2i_ledger_ring *row);
 
 /* All rows of a ring that never comes again, of which everything that was committed is acknowledged. */
 void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16]);

@@ -176,8 +176,40 @@ static void commit_code(struct body *body, struct k2i_ledger_record *record)
 	u64_code(body, &record->ring.position);
 	flags_code(body, &record->ring.flags, &record->ring.sink);
 	u32_code(body, &zero);
-	for (size_t i = 0; i < record->file_count && !body->wrong; i++)
+	u64_code(body, &record->ring.proven);
+	for (size_t i = 0; i < record->file_count && !body->wrong; i++) {
 		file_code(body, &record->files[i]);
+		u64_code(body, &record->files[i].bytes);
+		u64_code(body, &record->files[i].records);
+	}
+}
+
+static void range_code(struct body *body, struct k2i_ledger_record *record)
+{
+	struct k2i_ledger_range *range = &record->range;
+	uint32_t zero = 0;
+
+	uuid_code(body, record->ring.uuid);
+	u64_code(body, &range->from);
+	u64_code(body, &range->to);
+	u64_code(body, &range->birth);
+	u64_code(body, &range->inode);
+	u64_code(body, &range->offset);
+	u64_code(body, &range->open_writer);
+	u64_code(body, &range->bytes);
+	u64_code(body, &range->records);
+	flags_code(body, &range->flags, &record->ring.sink);
+	u32_code(body, &zero);
+}
+
+static void cut_code(struct body *body, struct k2i_ledger_record *record)
+{
+	uint32_t zero = 0;
+
+	uuid_code(body, record->ring.uuid);
+	file_code(body, &record->files[0]);
+	flags_code(body, &record->ring.flags, &record->ring.sink);
+	u32_code(body, &zero);
 }
 
 static void ring_code(struct body *body, struct k2i_ledger_record *record)
@@ -189,6 +221,7 @@ static void ring_code(struct body *body, struct k2i_ledger_record *record)
 	u64_code(body, &record->stages.now.at);
 	u64_code(body, &record->stages.marked.at);
 	u64_code(body, &record->stages.synced.at);
+	u64_code(body, &record->ring.proven);
 	record->ring.position = record->stages.now.at;
 }
 
@@ -206,6 +239,7 @@ static void body_code(struct body *body, struct k2i_ledger_record *record)
 {
 	switch (record->type) {
 	case K2I_LEDGER_COMMIT:
+	case K2I_LEDGER_SETTLED:
 		commit_code(body, record);
 		return;
 	case K2I_LEDGER_OPENED:
@@ -226,6 +260,12 @@ static void body_code(struct body *body, struct k2i_ledger_record *record)
 		return;
 	case K2I_LEDGER_FORGOTTEN:
 		uuid_code(body, record->ring.uuid);
+		return;
+	case K2I_LEDGER_RANGE:
+		range_code(body, record);
+		return;
+	case K2I_LEDGER_CUT:
+		cut_code(body, record);
 		return;
 	case K2I_LEDGER_CLEAN:
 	case K2I_LEDGER_MARK:

@@ -10,23 +10,27 @@
  *	file	header, then records one behind the other, then zeros that were allocated ahead
  *	header	magic u64, version u32, file u32 (file_identity.h: a copy has another), receiver uuid 16, boot id 16, checksum u64
  *	record	bytes u32 (all of it, a multiple of 8), type u16, count u16, checksum u64, body
- *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, `count` times (birth, inode, length, open writer) u64
+ *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, proven u64, `count` times (birth, inode, length,
+ *		open writer, bytes, records) u64
  *	OPENED	birth, inode, length, open writer u64, path bytes u32, marks u32, path, zeros up to a multiple of 8
  *	CLOSED	birth, inode u64
  *	CLEAN	nothing
  *	MARK	nothing
  *	CHECKPOINT	end u64
- *	RING	uuid 16, epoch u64, flags u32, marks u32, now, marked, synced u64
+ *	RING	uuid 16, epoch u64, flags u32, marks u32, now, marked, synced, proven u64
  *	FILE	birth, inode u64, now, marked, synced (length, open writer) u64, path bytes u32, marks u32, path as in OPENED
  *	WHOLE	nothing
  *	FORGOTTEN	uuid 16
  *	DOUBT	nothing
+ *	RANGE	uuid 16, from, to, birth, inode, offset, open writer, bytes, records u64, flags, 0 u32
+ *	CUT	uuid 16, birth, inode, length, open writer u64, flags u32, 0 u32
+ *	SETTLED	as COMMIT, without files
  *
  * In flags and in OPENED's and FILE's marks the upper 24 bits are the number of the sink that the row is of, 0 for
- * files. A checksum is XXH3-64 over everything before it and, in a record, the body.
+ * files. A range that a COMMIT brought ends at the file's length. A checksum is XXH3-64 over everything before it and, in a record, the body.
  *
  * CHECKPOINT: the data of all commits before the last MARK are on the disk; so was the log up to `end` when it was written.
- * RING and FILE stand in a log that was written anew for what was in the old one; WHOLE is behind them, and such a log
+ * RING, FILE and RANGE stand in a log that was written anew for what was in the old one; WHOLE is behind them, and such a log
  * takes the old one's place when all of it is on the disk. DOUBT: a sync of what came before it failed; a log that is written
  * anew has that in its RINGs.
  */
@@ -47,6 +51,9 @@ enum k2i_ledger_record_type {
 	K2I_LEDGER_WHOLE = 9,
 	K2I_LEDGER_FORGOTTEN = 10,
 	K2I_LEDGER_DOUBT = 11,
+	K2I_LEDGER_RANGE = 12,
+	K2I_LEDGER_CUT = 13,
+	K2I_LEDGER_SETTLED = 14,
 };
 
 /* marks */
@@ -76,6 +83,7 @@ struct k2i_ledger_record {
 	char path[1024];                                    /* OPENED, FILE: what files[0].path of one read points to */
 	struct k2i_ledger_stages stages;                    /* RING, FILE; marks of OPENED */
 	uint64_t end;                                       /* CHECKPOINT */
+	struct k2i_ledger_range range;                      /* RANGE, without its path */
 };
 
 struct k2i_ledger_header {

@@ -60,6 +60,19 @@ static void file_add(void *argument, struct k2i_table_node *node)
 	record_add(snapshot, K2I_LEDGER_FILE);
 }
 
+static void ranges_add(void *argument, struct k2i_table_node *node)
+{
+	const struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+	const struct k2i_known_range *range = K2I_LIST_ENTRY(ring->ranges.oldest, struct k2i_known_range, link);
+	struct k2i_snapshot *snapshot = argument;
+
+	for (; range; range = K2I_LIST_ENTRY(range->link.newer, struct k2i_known_range, link)) {
+		snapshot->next.ring = ring->ring;
+		snapshot->next.range = k2i_known_range_shown(range);
+		record_add(snapshot, K2I_LEDGER_RANGE);
+	}
+}
+
 int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *header, struct k2i_snapshot *snapshot)
 {
 	uint8_t *bytes = room_get(snapshot);
@@ -70,6 +83,7 @@ int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *h
 	snapshot->used = K2I_LEDGER_HEADER_BYTES;
 	k2i_table_each(&known->rings, ring_add, snapshot);
 	k2i_table_each(&known->files, file_add, snapshot);
+	k2i_table_each(&known->rings, ranges_add, snapshot);
 	record_add(snapshot, K2I_LEDGER_WHOLE);
 	return snapshot->error;
 }

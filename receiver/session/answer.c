@@ -8,6 +8,9 @@
 #include "receiver/session/report.h"
 #include "receiver/session/sync.h"
 
+/* So often a peer is asked whether it has got them: see the ranges of ledger.h. */
+#define PROOF_ACKS 32u
+
 void k2i_answer_added(struct k2i_session *session, int length)
 {
 	/* The caller has seen to room: an answer that does not fit is not worth more than the connection. */
@@ -68,7 +71,7 @@ void k2i_session_bye(struct k2i_session *session)
 
 void k2i_session_ping(struct k2i_session *session)
 {
-	token_answer(session, K2HFT_FRAME_PING, session->committed);
+	token_answer(session, K2HFT_FRAME_PING, session->told);
 }
 
 uint64_t k2i_answer_acknowledged(const struct k2i_session *session)
@@ -101,4 +104,9 @@ void k2i_session_ack(struct k2i_session *session)
 	ack.window_end = session->window_end;
 	k2i_answer_added(session, k2hft_ack_encode(&ack, k2i_answer_at(session), k2i_answer_room(session)));
 	session->ack_due = false;
+	session->told = ack.position;
+	if (++session->ack_count < PROOF_ACKS || session->proving)
+		return;
+	session->proving = true;
+	k2i_session_ping(session);
 }

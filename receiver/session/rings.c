@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "receiver/base/table.h"
 #include "base/uuid.h"
-#include "receiver/commit/commit.h"
+#include "receiver/commit/settle.h"
 
 /* In ten seconds: each is about another ring. */
 #define LINES 20u
@@ -144,23 +144,28 @@ static void unknown_report(struct k2i_rings *rings, const struct k2i_ring_greeti
 			k2i_uuid_text(greeting->uuid, uuid), greeting->acked);
 }
 
+static void old_report(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, uint64_t acked,
+		       uint64_t position)
+{
+	char uuid[K2I_UUID_TEXT_BYTES];
+
+	k2i_count(&rings->counters->ledger_lost, 1);
+	k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+			"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
+			": it is old, records behind the first may come twice",
+			k2i_uuid_text(greeting->uuid, uuid), acked, position);
+}
+
 /* The sender can't send what is below its acked, and need not send what is committed. */
 static uint64_t row_resume(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
 			   const struct k2i_ring_greeting *greeting)
 {
-	char uuid[K2I_UUID_TEXT_BYTES];
-
 	if (ledger->flags & K2I_LEDGER_UNCERTAIN)
 		return uncertain_position(rings, ledger, greeting);
 	if (ledger->position >= greeting->acked)
 		return ledger->position;
-	if (greeting->acked_here) {
-		k2i_count(&rings->counters->ledger_lost, 1);
-		k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-				"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
-				": it is old, records behind the first may come twice",
-				k2i_uuid_text(greeting->uuid, uuid), greeting->acked, ledger->position);
-	}
+	if (greeting->acked_here)
+		old_report(rings, greeting, greeting->acked, ledger->position);
 	return greeting->acked;
 }
 
@@ -184,29 +189,66 @@ static void row_attach(struct k2i_rings *rings, const struct k2i_ledger_ring *le
 			   ledger->position != ledger->synced;
 }
 
+/* Rows that the ledger does not have are zeros. The latest of their epochs, and the ring's. */
+static uint64_t rows_find(const struct k2i_rings *rings, const struct k2i_ring *ring,
+			  struct k2i_ledger_ring ledger[K2I_SINKS_MAX])
+{
+	uint64_t epoch = ring->epoch;
+
+	memset(ledger, 0, K2I_SINKS_MAX * sizeof(*ledger));
+	for (uint32_t i = 0; i < rings->sink_count; i++) {
+		(void)k2i_ledger_find(rings->ledger, ring->uuid, i, &ledger[i]);
+		epoch = ledger[i].epoch > epoch ? ledger[i].epoch : epoch;
+	}
+	return epoch;
+}
+
+/* A disk that was restored has less than this receiver has acknowledged: what is in between is nowhere now. */
+static int ring_settle(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting,
+		       const struct k2i_ledger_ring *ledger, struct k2i_ring_place *place)
+{
+	struct k2i_settlement settlement = {.epoch = greeting->epoch, .position = greeting->settled};
+	int error;
+
+	for (uint32_t i = 0; i < rings->sink_count; i++) {
+		if (ledger[i].position < greeting->settled)
+			old_report(rings, greeting, greeting->settled, ledger[i].position);
+	}
+	memcpy(settlement.ring, greeting->uuid, sizeof(settlement.ring));
+	error = k2i_settle(greeting->unsettled, &settlement);
+	place->cut_records = settlement.cut_records;
+	place->retracted_records = settlement.retracted_records;
+	/* These two say something else to the caller. */
+	return error == -ESTALE || error == -EEXIST ? -EIO : error;
+}
+
 static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const struct k2i_ring_greeting *greeting,
 			 struct k2i_ring_place *place)
 {
-	struct k2i_ledger_ring ledger[K2I_SINKS_MAX] = {0};
-	uint64_t epoch = ring->epoch;
+	struct k2i_ledger_ring ledger[K2I_SINKS_MAX];
+	uint64_t epoch = rows_find(rings, ring, ledger);
 	uint32_t i;
+	int error;
 
-	for (i = 0; i < rings->sink_count; i++) {
-		(void)k2i_ledger_find(rings->ledger, greeting->uuid, i, &ledger[i]);
-		epoch = ledger[i].epoch > epoch ? ledger[i].epoch : epoch;
-	}
 	if (greeting->epoch < epoch && !greeting->copy)
 		return -ESTALE;
 	if (ring->owner.id && greeting->epoch == ring->epoch && ring->opening && greeting->opening &&
 	    greeting->opening != ring->opening && !greeting->copy)
 		return -EEXIST;
 	memset(place, 0, sizeof(*place));
+	if (greeting->unsettled) {
+		error = ring_settle(rings, greeting, ledger, place);
+		if (error)
+			return error;
+		(void)rows_find(rings, ring, ledger);
+	}
 	for (i = 0; i < rings->sink_count; i++)
 		row_attach(rings, &ledger[i], greeting, &ring->rows[i], place);
 	for (i = 0; i < rings->sink_count; i++)
 		place->positions[i] = ring->rows[i].position;
 	if (!place->known)
 		unknown_report(rings, greeting);
+	k2i_ledger_prove(rings->ledger, greeting->uuid, greeting->acked);
 	place->position = k2i_commit_position(ring->rows, rings->sink_count);
 	ring->epoch = greeting->epoch > epoch ? greeting->epoch : epoch;
 	return 0;

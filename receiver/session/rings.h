@@ -9,6 +9,7 @@
 #include "receiver/base/counters.h"
 #include "receiver/base/owner.h"
 #include "receiver/base/table.h"
+#include "receiver/commit/commit.h"
 #include "receiver/sink/group.h"
 
 /*
@@ -42,20 +43,25 @@ struct k2i_ring_greeting { /* the contents of a HELLO */
 	bool acked_here; /* it was this receiver that acknowledged; else the lane was elsewhere */
 	bool begins;     /* nothing was, under this uuid */
 	bool copy;       /* the sender has a copy of the ring, and sends chunks that the original has, too */
+	/* The destination, if the lane went on elsewhere: what is beyond `settled` is taken back; NULL: it did not. */
+	const struct k2i_destination *unsettled;
+	uint64_t settled;
 };
 
 struct k2i_ring_place {
-	uint64_t positions[K2I_SINKS_MAX]; /* each sink's */
-	uint64_t position;                 /* where the sender goes on: the least of them */
-	uint64_t number;                   /* the last commit that the ledger has */
-	bool known;                        /* to the ledger */
-	bool copied;                       /* the last of it came from a copy */
+	uint64_t positions[K2I_SINKS_MAX];       /* each sink's */
+	uint64_t position;                       /* where the sender goes on: the least of them */
+	uint64_t number;                         /* the last commit that the ledger has */
+	uint64_t cut_records, retracted_records; /* settled */
+	bool known;                              /* to the ledger */
+	bool copied;                             /* the last of it came from a copy */
 	bool deferred; /* some of what is before it was for a sender that waits for the disk, and may not be there yet */
 };
 
 /*
  * Makes `owner` the owner of a ring. -ESTALE the epoch, if not a copy's, is older than one that was seen; -EEXIST it is
- * the owner's in another opening, so one of the two is a copy; -ENOMEM. Each success wants one k2i_ring_detach.
+ * the owner's in another opening, so one of the two is a copy; -ENOMEM; others as k2i_settle.
+ * Each success wants one k2i_ring_detach.
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
 		    struct k2i_ring **found, struct k2i_ring_place *place);

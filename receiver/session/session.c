@@ -111,6 +111,10 @@ static void session_welcome(struct k2i_session *session)
 	session->state = K2I_SESSION_OPEN;
 	session->frame_bytes = message.frame_bytes_max;
 	session->window_end = message.window_end = session->committed + session->shared->window_bytes;
+	message.cut_records = greeting->cut_records;
+	message.retracted_records = greeting->retracted_records;
+	/* A sender that sends a chunk has seen it. */
+	session->told = session->commit.proven = session->committed;
 	memcpy(message.receiver_uuid, session->shared->receiver_uuid, sizeof(message.receiver_uuid));
 	k2i_answer_added(session, k2hft_welcome_encode(&message, k2i_answer_at(session), k2i_answer_room(session)));
 	k2i_count(&session->shared->counters->sessions, 1);
@@ -147,10 +151,75 @@ static bool host_full(const struct k2i_session *session, const struct k2hft_hell
 	       !k2i_peers_take_place(shared->peers, session->peer, hello->ring_uuid, shared->host_connections_max);
 }
 
+static struct k2i_ring_greeting greeting_of(const struct k2i_session *session, const struct k2hft_hello *hello)
+{
+	const uint8_t *own = session->shared->receiver_uuid;
+	struct k2i_ring_greeting greeting = {
+		.epoch = hello->epoch,
+		.acked = hello->acked,
+		.opening = hello->opening,
+		.acked_here = memcmp(hello->receiver_uuid, own, 16) == 0,
+		.begins = hello->flags & K2HFT_HELLO_BEGINS,
+		.copy = hello->flags & K2HFT_HELLO_COPY,
+	};
+
+	memcpy(greeting.uuid, hello->ring_uuid, sizeof(greeting.uuid));
+	for (uint8_t at = 0; at < hello->unsettled_count && !greeting.copy; at++) {
+		if (memcmp(hello->unsettled[at].receiver_uuid, own, 16) != 0)
+			continue;
+		greeting.unsettled = session->shared->committer->destination;
+		greeting.settled = hello->unsettled[at].position;
+	}
+	return greeting;
+}
+
+static int attach_refused(struct k2i_session *session, int error)
+{
+	char text[128];
+
+	if (error == -ESTALE)
+		return rule_broken(session, K2HFT_ERROR_FENCED, "a newer epoch of this ring was connected");
+	if (error == -EEXIST)
+		return rule_broken(session, K2HFT_ERROR_FENCED, "this ring is open twice: one of them is a copy");
+	if (error == -ENOMEM)
+		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more ring");
+	(void)snprintf(text, sizeof(text), "what came before can't be taken back: %s", k2i_text_error(error));
+	return session_refuse(session, K2HFT_ERROR_LIMIT, text);
+}
+
+static int ring_attach(struct k2i_session *session, const struct k2hft_hello *hello)
+{
+	const struct k2i_ring_greeting greeting = greeting_of(session, hello);
+	struct k2i_ring_place place = {0};
+	int error;
+
+	if (session->shared->syncer)
+		session->greeting.rounds_failed = k2i_syncer_rounds_failed(session->shared->syncer);
+	session->greeting.copy = greeting.copy;
+	k2i_session_wait_begin(session->shared);
+	error = k2i_ring_attach(session->shared->rings, &greeting, session->owner, &session->ring, &place);
+	k2i_session_wait_end(session->shared);
+	if (error)
+		return attach_refused(session, error);
+	if (at_its_end(session, place.position))
+		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
+	session->level = k2i_session_level_grant(session, hello->level);
+	/* Also while it waits: the status shows it. */
+	session->committed = session->durable = session->expected = session->taken = place.position;
+	memcpy(session->commit.taken, place.positions, sizeof(place.positions));
+	memcpy(session->commit.stored, place.positions, sizeof(place.positions));
+	session->greeting.cut_records = place.cut_records;
+	session->greeting.retracted_records = place.retracted_records;
+	session->greeting.known = place.known;
+	session->greeting.copied = place.copied;
+	session->greeting.number = place.number;
+	session->greeting.deferred = place.deferred && session->shared->syncer;
+	session->greeting.frame_bytes_max = hello->frame_bytes_max;
+	return 0;
+}
+
 static int hello_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
-	struct k2i_ring_greeting greeting = {0};
-	struct k2i_ring_place place = {0};
 	struct k2hft_hello hello;
 	int error;
 
@@ -171,37 +240,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		return session_refuse(session, K2HFT_ERROR_LIMIT,
 				      "too many senders of one host are connected: CONNMAXHOST of the receiver");
 	}
-	if (session->shared->syncer)
-		session->greeting.rounds_failed = k2i_syncer_rounds_failed(session->shared->syncer);
-	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
-	greeting.epoch = hello.epoch;
-	greeting.acked = hello.acked;
-	greeting.opening = hello.opening;
-	greeting.begins = hello.flags & K2HFT_HELLO_BEGINS;
-	greeting.copy = session->greeting.copy = hello.flags & K2HFT_HELLO_COPY;
-	greeting.acked_here = memcmp(hello.receiver_uuid, session->shared->receiver_uuid, 16) == 0;
-	k2i_session_wait_begin(session->shared);
-	error = k2i_ring_attach(session->shared->rings, &greeting, session->owner, &session->ring, &place);
-	k2i_session_wait_end(session->shared);
-	if (error == -ESTALE)
-		return rule_broken(session, K2HFT_ERROR_FENCED, "a newer epoch of this ring was connected");
-	if (error == -EEXIST)
-		return rule_broken(session, K2HFT_ERROR_FENCED, "this ring is open twice: one of them is a copy");
-	if (error)
-		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more ring");
-	if (at_its_end(session, place.position))
-		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
-	session->level = k2i_session_level_grant(session, hello.level);
-	/* Also while it waits: the status shows it. */
-	session->committed = session->durable = session->expected = session->taken = place.position;
-	memcpy(session->commit.taken, place.positions, sizeof(place.positions));
-	memcpy(session->commit.stored, place.positions, sizeof(place.positions));
-	session->greeting.known = place.known;
-	session->greeting.copied = place.copied;
-	session->greeting.number = place.number;
-	session->greeting.deferred = place.deferred && session->shared->syncer;
-	session->greeting.frame_bytes_max = hello.frame_bytes_max;
-	return welcome_try(session);
+	error = ring_attach(session, &hello);
+	return error ? error : welcome_try(session);
 }
 
 void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_report *report)
@@ -287,6 +327,19 @@ static void bye_take(struct k2i_session *session, uint64_t position)
 	session->state = K2I_SESSION_ENDED;
 }
 
+/* The peer has got the ACK in front of a PING: no settlement of the ring goes back before that. */
+static void pong_take(struct k2i_session *session, uint64_t token)
+{
+	session->proving = false;
+	session->ack_count = 0;
+	if (token > session->told || token <= session->commit.proven)
+		return;
+	session->commit.proven = token;
+	k2i_session_wait_begin(session->shared);
+	k2i_ledger_prove(session->shared->committer->destination->ledger, session->ring->uuid, token);
+	k2i_session_wait_end(session->shared);
+}
+
 /* PING, PONG and BYE. */
 static int token_take(struct k2i_session *session, uint8_t type, const uint8_t *body, size_t body_bytes)
 {
@@ -297,6 +350,11 @@ static int token_take(struct k2i_session *session, uint8_t type, const uint8_t *
 	if (type == K2HFT_FRAME_PING)
 		k2i_answer_added(session, k2hft_ping_encode(K2HFT_FRAME_PONG, &message, k2i_answer_at(session),
 							    k2i_answer_room(session)));
+	/* A peer that is silent is not asked by the connection if it asks first. */
+	if (type == K2HFT_FRAME_PING && session->told > session->commit.proven)
+		k2i_session_ping(session);
+	if (type == K2HFT_FRAME_PONG)
+		pong_take(session, message.token);
 	if (type != K2HFT_FRAME_BYE)
 		return 0;
 	bye_take(session, message.token);

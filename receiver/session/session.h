@@ -73,7 +73,8 @@ enum k2i_session_state {
 
 struct k2i_session_greeting {
 	bool known;
-	bool deferred, copied;    /* as in k2i_ring_place */
+	bool deferred, copied; /* as in k2i_ring_place */
+	uint64_t cut_records, retracted_records;
 	bool copy;                /* as in k2i_ring_greeting */
 	uint32_t frame_bytes_max; /* as the peer wants it */
 	uint64_t number;          /* the commit that has to be on the disk before, if it is known */
@@ -107,6 +108,9 @@ struct k2i_session {
 	uint64_t expected;    /* end of what was received */
 	uint64_t reread_end;  /* below it a stall can make bytes come again that were counted already */
 	uint64_t window_end;  /* of the last WELCOME or ACK */
+	uint64_t told;        /* likewise: its position */
+	unsigned ack_count;   /* since the peer proved to know one */
+	bool proving;         /* it is asked to */
 	uint32_t frame_bytes; /* largest body of DATA now */
 	uint8_t level, status;
 	bool ack_due;

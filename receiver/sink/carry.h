@@ -13,6 +13,9 @@
  * A file has pieces with their ring and position, and at last an end. They count if the position is in front of the
  * ring's in the ledger, and not otherwise: so the ledger's one record commits the output, the position, and a piece
  * that was carried or a record that ended. A piece that comes twice has its position twice.
+ *
+ * The file of a record that has ended stays until its sender knows that: another receiver can go on in the middle of the
+ * record, and then what was acknowledged of it is a beginning again.
  */
 struct k2i_carry;
 
@@ -25,7 +28,8 @@ struct k2i_carried {
 	struct k2i_carried *next; /* among those that have ended */
 	uint64_t writer;
 	uint64_t first, last; /* positions of its pieces */
-	uint8_t ring[16];     /* when it has ended: of the end, with its position */
+	uint8_t ring[16];     /* theirs */
+	uint8_t end_ring[16]; /* when it has ended: of the end, with its position */
 	uint64_t end;
 	struct k2i_format_origin origin; /* of the first piece; the strings stand behind this structure */
 	bool binary, deferred, ended, busy;
@@ -86,6 +90,16 @@ int k2i_carried_join(struct k2i_carried *record, const char *data, size_t bytes,
 struct k2i_carried *k2i_carry_expired(struct k2i_carry *carry, uint64_t since_ns, const char *path);
 void k2i_carry_unlock(struct k2i_carry *carry);
 void k2i_carry_settle_expired(struct k2i_carry *carry, struct k2i_carried *record, bool kept);
+
+/*
+ * A record that the receiver has ended itself, though it has pieces of `ring` at `position` or behind: the last one whose
+ * end has a position of the receiver's own ring below `*own`, which it then is; and the positions of its pieces. False:
+ * none.
+ */
+bool k2i_carry_ended_early(struct k2i_carry *carry, const uint8_t ring[16], uint64_t position, uint64_t *own,
+			   uint64_t *from, uint64_t *to);
+/* The ledger's row of a ring has gone back, and the ring's lock is held: its records are what they were there. */
+void k2i_carry_settled(struct k2i_carry *carry, const uint8_t ring[16]);
 
 /* Pieces that were written before survive a power cut when it returns. Errors as syncfs(2). */
 int k2i_carry_sync(struct k2i_carry *carry);

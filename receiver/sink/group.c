@@ -115,6 +115,7 @@ int k2i_group_add(struct k2i_group *group, struct k2i_stream *stream, const stru
 		return error;
 	entry = &group->entries[group->entry_count];
 	entry_link(group, &group->targets[index], entry);
+	group->targets[index].record_count += view->chunk.record_count;
 	entry->stream = stream;
 	entry->payload = view->payload;
 	entry->payload_bytes = (uint32_t)view->payload_bytes;
@@ -137,6 +138,7 @@ void k2i_group_remove_last(struct k2i_group *group, struct k2i_stream *stream)
 	group->cost -= k2i_group_cost(entry->payload_bytes);
 	group->record_count -= entry->record_count;
 	group->payload_bytes -= entry->payload_bytes;
+	target->record_count -= entry->record_count;
 	if (target->first != group->entry_count) {
 		target->last = entry->previous;
 		group->entries[target->last].next = 0;

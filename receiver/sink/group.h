@@ -41,8 +41,9 @@ struct k2i_group_entry {
 struct k2i_group_target {
 	struct k2i_target *target;
 	uint32_t first, last; /* entries */
-	int error;            /* it can't take them for a reason of its own: its chunks go to quarantine */
-	int stall_error;      /* why they are nowhere now, to be shown; 0: they are stored */
+	uint64_t record_count;
+	int error;       /* it can't take them for a reason of its own: its chunks go to quarantine */
+	int stall_error; /* why they are nowhere now, to be shown; 0: they are stored */
 };
 
 /*

@@ -46,6 +46,26 @@ struct k2i_sink_listener { /* any thread */
 	void (*ready)(struct k2i_owner owner);
 };
 
+/* Chunks of a ring that a sink has and can't take back. */
+struct k2i_retraction {
+	const char *base, *path; /* the file's, below the base directory; NULL: it is not known where it is */
+	uint64_t offset, bytes;
+	bool loose;        /* offset and bytes are not known */
+	bool hashed;       /* the file could be read */
+	uint64_t checksum; /* of these bytes: k2i_hash */
+	uint64_t from, to; /* the chunks' positions in the ring */
+	uint64_t records;
+};
+
+struct k2i_settling {
+	const struct k2i_ledger_ring *row; /* with the position that it goes back to */
+	struct k2i_ledger_range *ranges;   /* of what is beyond that, the newest first */
+	size_t range_count;
+	/* Keeps the retraction. -ENOMEM */
+	int (*retract)(void *argument, const struct k2i_retraction *retraction);
+	void *argument;
+};
+
 struct k2i_sink { /* the first part of what a sink has */
 	const struct k2i_sink_ops *ops;
 	const struct k2i_sink_listener *listener;
@@ -82,6 +102,13 @@ struct k2i_sink_ops {
 	size_t (*marks)(const struct k2i_group *group, struct k2i_ledger_file marks[K2I_LEDGER_FILES_MAX]);
 	/* Takes back a group that was stored and is not committed. */
 	void (*undo)(struct k2i_group *group);
+
+	/*
+	 * Takes back for good what it has of a ring beyond the row's position, or tells of it as retracted, under the
+	 * ring's lock; it may have to do it again. Errors of the disk. `settled` follows when the ledger has it.
+	 */
+	int (*settle)(struct k2i_sink *sink, struct k2i_settling *settling);
+	void (*settled)(struct k2i_sink *sink, const struct k2i_ledger_ring *row);
 
 	/*
 	 * The start, before and after k2i_ledger_begin --------------------------------------------------------------

@@ -151,7 +151,7 @@ static int files_recover(struct k2i_ledger *ledger)
 /* The ledger goes on from whatever there was. */
 static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, unsigned flags)
 {
-	struct k2i_ledger_file file = {place.birth, place.inode, 100, 0, "a", flags & WAITS, 0};
+	struct k2i_ledger_file file = {place.birth, place.inode, 100, 0, "a", flags & WAITS, 0, 0, 0};
 	uint64_t number;
 
 	fuzz_check(k2i_ledger_begin(ledger) == 0);
@@ -168,7 +168,7 @@ static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring,
 static void ledger_run(unsigned flags)
 {
 	static const uint8_t boots[ROUNDS][16] = {"boot", "reboot"};
-	struct k2i_ledger_ring ring = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 1, 0, 0, 0, 0, 0},
+	struct k2i_ledger_ring ring = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 1, 0, 0, 0, 0, 0, 0},
 			       again;
 	const uint8_t *boot = boots[(flags & REBOOT) != 0];
 	struct k2i_ledger_report report;

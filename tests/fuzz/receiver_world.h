@@ -58,7 +58,7 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offse
 }
 
 struct world {
-	char base[300], state[300], quarantine[300];
+	char base[300], state[300], quarantine[300], retracted[320];
 	unsigned control, faults;
 	struct k2i_counters counters;
 	struct k2i_ledger *ledger;
@@ -97,6 +97,10 @@ static void file_recover(void *argument, const struct k2i_ledger_file *file)
 	k2i_outputs_recover(world->outputs, file, true);
 }
 
+/* As the corpus has it. */
+static const uint8_t receiver_uuid[16] = {240, 241, 242, 243, 244, 245, 246, 247,
+					  248, 249, 250, 251, 252, 253, 254, 255};
+
 static void world_open(struct world *world)
 {
 	struct k2i_outputs_options options = {
@@ -117,6 +121,7 @@ static void world_open(struct world *world)
 	fuzz_check(k2i_rings_create(world->ledger, 1, &world->counters, on_fenced, &world->rings) == 0);
 	format_open(world);
 	world->destination.ledger = world->ledger;
+	world->destination.retracted_path = world->retracted;
 	world->destination.counters = &world->counters;
 	fuzz_check(k2i_committer_start(&world->committer, &world->destination) == 0);
 	fault_every = world->faults;
@@ -126,7 +131,7 @@ static void world_open(struct world *world)
 		.committer = &world->committer,
 		.counters = &world->counters,
 		.streams = &world->streams,
-		.receiver_uuid = k2i_ledger_uuid(world->ledger),
+		.receiver_uuid = receiver_uuid,
 		.window_bytes = WINDOW_BYTES,
 		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
 	};
@@ -203,6 +208,7 @@ static void world_begin(struct world *world, const uint8_t control[FRAMES_CONTRO
 	(void)snprintf(world->base, sizeof(world->base), "%s/base", fuzz_folder());
 	(void)snprintf(world->state, sizeof(world->state), "%s/state", fuzz_folder());
 	(void)snprintf(world->quarantine, sizeof(world->quarantine), "%s/quarantine", fuzz_folder());
+	(void)snprintf(world->retracted, sizeof(world->retracted), "%s/retracted", world->state);
 	world_open(world);
 }
 

@@ -17,7 +17,7 @@
 #define WINDOW_BYTES (UINT64_C(4) << 20)
 
 struct world {
-	char root[200], base[240];
+	char root[200], base[240], retracted[240];
 	uint8_t boot_id[16];
 	struct k2i_counters counters;
 	struct k2i_ledger *ledger;
@@ -90,6 +90,8 @@ static void world_open(struct world *world)
 	assert_int_equal(k2i_rings_create(world->ledger, world->destination.sinks.count, &world->counters, on_fenced,
 					  &world->rings),
 			 0);
+	(void)snprintf(world->retracted, sizeof(world->retracted), "%s/state/retracted", world->root);
+	world->destination.retracted_path = world->retracted;
 	world->destination.ledger = world->ledger;
 	world->destination.counters = &world->counters;
 	assert_int_equal(k2i_committer_start(&world->committer, &world->destination), 0);

@@ -406,6 +406,15 @@ static int exec_close(struct k2i_sink *sink, bool sync)
 	return error;
 }
 
+/* Its output is not known by positions, so the rest is the caller's to name. */
+static void exec_settled(struct k2i_sink *sink, const struct k2i_ledger_ring *row)
+{
+	struct k2i_exec_sink *exec = k2i_exec_sink(sink);
+
+	if (exec->carry)
+		k2i_carry_settled(exec->carry, row->uuid);
+}
+
 static const struct k2i_sink_ops exec_ops = {
 	.traits = K2I_SINK_LATER,
 	.thread_open = thread_open,
@@ -415,6 +424,7 @@ static const struct k2i_sink_ops exec_ops = {
 	.begin = group_begin,
 	.store = group_store,
 	.end = group_end,
+	.settled = exec_settled,
 	.start = exec_start,
 	.sync = exec_sync,
 	.reload = exec_reload,

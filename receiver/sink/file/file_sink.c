@@ -16,6 +16,9 @@
 /* The rest of a record that takes longer becomes a record of its own. */
 #define CARRIED_NS (UINT64_C(300) * K2I_SECOND_NS)
 
+/* Records that the receiver ended itself, whose place in a file it knows. */
+#define OWN_RANGES_MAX 64u
+
 struct file_sink {
 	struct k2i_sink sink;
 	struct k2i_outputs *outputs;
@@ -282,7 +285,9 @@ static size_t group_marks(const struct k2i_group *group, struct k2i_ledger_file 
 		marks[count++] = (struct k2i_ledger_file){.birth = output->birth,
 							  .inode = output->inode,
 							  .length = output->reached,
-							  .open_writer = output->open_writer};
+							  .open_writer = output->open_writer,
+							  .bytes = output->length - output->length_before,
+							  .records = group->targets[i].record_count};
 	}
 	return count;
 }
@@ -304,6 +309,19 @@ static void group_end(struct k2i_group *group, bool kept)
 		return;
 	k2i_count(&file->outputs->counters->terminated_records, thread->writer.render.terminated_records);
 	k2i_count(&file->outputs->counters->split_records, thread->writer.render.split_records);
+}
+
+/* Settlement ------------------------------------------------------------------------------------------------------ */
+
+static int file_settle(struct k2i_sink *sink, struct k2i_settling *settling)
+{
+	return k2i_outputs_settle(file_sink(sink)->outputs, file_sink(sink)->carry, settling);
+}
+
+static void file_settled(struct k2i_sink *sink, const struct k2i_ledger_ring *row)
+{
+	if (file_sink(sink)->carry)
+		k2i_carry_settled(file_sink(sink)->carry, row->uuid);
 }
 
 /* Start ----------------------------------------------------------------------------------------------------------- */
@@ -398,7 +416,7 @@ static int carried_commit(struct file_sink *file, struct k2i_output_file *output
 	struct file_thread *thread = file->thread;
 	struct k2i_ledger *ledger = file->outputs->ledger;
 	struct k2i_ledger_ring row = {.sink = file->sink.number};
-	struct k2i_ledger_file mark = {.birth = output->birth, .inode = output->inode};
+	struct k2i_ledger_file mark = {.birth = output->birth, .inode = output->inode, .records = 1};
 	uint64_t length = output->length;
 	int error;
 
@@ -411,7 +429,9 @@ static int carried_commit(struct file_sink *file, struct k2i_output_file *output
 		goto fail;
 	row.position++;
 	row.flags = K2I_LEDGER_DEFERRED;
+	row.proven = row.position > OWN_RANGES_MAX ? row.position - OWN_RANGES_MAX : 0;
 	mark.length = output->reached;
+	mark.bytes = output->length - length;
 	mark.open_writer = output->open_writer;
 	error = k2i_ledger_commit(ledger, &row, &mark, !k2i_output_device(output->path));
 	if (!error)
@@ -546,6 +566,8 @@ static const struct k2i_sink_ops file_ops = {
 	.end = group_end,
 	.marks = group_marks,
 	.undo = group_undo,
+	.settle = file_settle,
+	.settled = file_settled,
 	.is_behind = file_is_behind,
 	.recover = file_recover,
 	.recover_end = files_recover_end,

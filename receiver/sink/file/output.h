@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <k2hft/frame.h>
@@ -22,6 +23,7 @@
  * ledger's.
  */
 struct k2i_outputs;
+struct k2i_carry;
 
 enum k2i_output_ledger_state { /* the ledger's knowledge of the senders that write to an open file */
 			       K2I_OUTPUT_LEDGER_UNKNOWN,
@@ -159,6 +161,15 @@ struct k2i_output_shown {
 /* Calls `each` for every output that is open or in use, under the table's lock: it must not wait for anything. */
 void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),
 		      void *argument);
+
+/*
+ * Takes back what is beyond the row's position, as the sink's settle: a file that ends in it is cut, the rest is
+ * retracted; so is what the receiver made of a record that `carry`, which can be NULL, had of it.
+ */
+int k2i_outputs_settle(struct k2i_outputs *outputs, struct k2i_carry *carry, struct k2i_settling *settling);
+/* Behind k2i_output_lock, or at the start: a descriptor of a file, wherever in its directory it is now, and its path. */
+int k2i_output_find(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file,
+		    char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], struct stat *status);
 
 /*
  * After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`, for good: it does

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -306,6 +307,35 @@ static bool directory_search(struct k2i_outputs *outputs, struct k2i_output_move
 			not_found(outputs, &moved->file, moved->deed == FOUND_CUT);
 	}
 	return behind;
+}
+
+/* Behind a rename, once. */
+static int renamed_find(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file,
+			char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], struct stat *status)
+{
+	const struct k2i_output_moved moved = {*file, above_bytes(file->path), FOUND_LOOK, false};
+	DIR *list = directory_list(outputs, &moved);
+	const struct dirent *entry;
+	int descriptor = -ENOENT;
+
+	while (list && descriptor < 0 && (entry = readdir(list)) != NULL) {
+		if (entry->d_ino == file->inode &&
+		    snprintf(path, K2HFT_STREAM_PATH_BYTES_MAX + 1, "%.*s%s%s", (int)moved.above_bytes, file->path,
+			     moved.above_bytes ? "/" : "", entry->d_name) <= (int)K2HFT_STREAM_PATH_BYTES_MAX)
+			descriptor = same_open(outputs, path, file, status);
+	}
+	if (list)
+		(void)closedir(list);
+	return descriptor;
+}
+
+int k2i_output_find(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file,
+		    char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], struct stat *status)
+{
+	int descriptor = same_open(outputs, file->path, file, status);
+
+	(void)snprintf(path, K2HFT_STREAM_PATH_BYTES_MAX + 1, "%s", file->path);
+	return is_gone(descriptor) ? renamed_find(outputs, file, path, status) : descriptor;
 }
 
 bool k2i_outputs_recover_renamed(struct k2i_outputs *outputs)

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import struct
+import subprocess
 import time
 
 from .kinds import Fault
@@ -79,6 +80,61 @@ class Plan:
 ASKED = {"end": signal.SIGTERM, "reload": signal.SIGHUP}
 
 
+class Settled:
+    """Rings that go on at another receiver with a commit of each of two files that they know not to be acknowledged:
+    one file ends in it, behind the other's another ring has written."""
+    rings = 0
+
+    def __init__(self, world):
+        self.world = world
+        self.sent = False
+
+    def talk(self, *lines):
+        """With wire_send; whether the receiver has lived as long."""
+        script = "\n".join((f"connect {self.world.port}",) + lines) + "\n"
+        return subprocess.run([os.path.join(self.world.tools, "wire_send")], input=script.encode(), check=False,
+                              capture_output=True, timeout=60).returncode == 0
+
+    def send(self):
+        Settled.rings += 1
+        ring = f"{Settled.rings}"
+        return (self.talk(f"hello s{ring} 1 0", "welcome", f"stream 1 text settle/{ring}.cut",
+                          f"stream 2 text settle/{ring}.kept", "chunk 1 0 one\\n", "chunk 2 0 one\\n", "flush", "ack",
+                          "chunk 1 0 two\\n", "chunk 2 0 two\\n", "flush", "ack") and
+                self.talk(f"hello b{ring} 1 0", "welcome", f"stream 1 text settle/{ring}.kept", "chunk 1 0 three\\n",
+                          "flush", "ack", "bye"))
+
+    def settle(self):
+        with open(self.world.ledger(), "rb") as ledger:
+            uuid = ledger.read(32)[16:].hex()
+        return self.talk(f"receiver {uuid}", "unsettled 80", f"hello s{Settled.rings} 2 800", "welcome", "bye")
+
+    def go(self):
+        """A step."""
+        if not self.sent:
+            self.sent = self.send()
+        elif self.settle():
+            self.sent = False
+            self.check()
+
+    def finish(self):
+        if self.sent and not self.settle():
+            raise Trouble("a ring can't be settled")
+        if self.sent:
+            self.check()
+
+    def check(self):
+        for kind, wanted in (("cut", b"one\n"), ("kept", b"one\ntwo\nthree\n")):
+            with open(os.path.join(self.world.output, "settle", f"{Settled.rings}.{kind}"), "rb") as file:
+                found = file.read()
+            if found != wanted:
+                raise Trouble(f"settle/{Settled.rings}.{kind} has {found}")
+        with open(os.path.join(self.world.output, ".k2hft", "retracted"), "rb") as file:
+            lines = [line for line in file if f"\tsettle/{Settled.rings}.kept\t4\t4\t".encode() in line]
+        if len(lines) != 1:
+            raise Trouble(f"settle/{Settled.rings}.kept is retracted {len(lines)} times")
+
+
 class Crash(Fault):
     """Of a class of its own for each point and role, made by `of`."""
     point = role = None
@@ -97,6 +153,7 @@ class Crash(Fault):
         self.plan = self.at.plans[self.role]
         self.sender = {"push": lap.push, "library": lap.library, "mount": lap.mount}.get(self.role)
         self.asked = None
+        self.rings = Settled(self.at) if self.point.need == "settled" else None
 
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
@@ -160,6 +217,8 @@ class Crash(Fault):
         elif self.point.need in ASKED and self.asked is not receiver and "listening on" in receiver.said():
             self.asked = receiver
             receiver.signal(ASKED[self.point.need])
+        elif self.point.need == "settled" and "listening on" in receiver.said():
+            self.rings.go()
         elif not self.lap.busy() and not self.lap.push.processes()[0].alive():
             # Without records nothing more comes by.
             self.lap.push.finish(20)
@@ -237,6 +296,8 @@ class Crash(Fault):
             self.lap.forget_rings.append(self.sender)
         elif self.point.need == "new ring" and os.path.exists(self.sender.ring() + ".k2hft-new"):
             raise Trouble(f"{self.point.name}: a file that was being made is left")
+        elif self.rings:
+            self.rings.finish()
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""

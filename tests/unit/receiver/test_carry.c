@@ -41,12 +41,15 @@ static void restart(struct place *place, struct k2i_stream *stream, const char *
 	*stream = stream_make(stream->id, stream->path);
 }
 
+/* The files of records that have ended are kept until the sender knows that. */
 static unsigned files_carried(const struct place *place)
 {
 	char path[400];
 	DIR *directory;
 	unsigned count = 0;
 
+	k2i_ledger_prove(place->ledger, place->ring.uuid, place->commit.position);
+	sink_of(place)->ops->tick(sink_of(place), 0);
 	path_in(path, sizeof(path), place->state, "carried");
 	directory = opendir(path);
 	assert_non_null(directory);

@@ -335,7 +335,7 @@ static void test_damage_and_power_cuts(void **state)
 
 	(void)state;
 	byte_count = three_checkpoints(&bytes);
-	for (at = K2I_LEDGER_HEADER_BYTES; at < 512; at++) {
+	for (at = K2I_LEDGER_HEADER_BYTES; at < 640; at++) {
 		bytes[at] ^= 1;
 		log_write(bytes, byte_count);
 		bytes[at] ^= 1;
@@ -360,7 +360,7 @@ static void test_damage_and_power_cuts(void **state)
 /* Each sink has a row of a ring, and its own marks; the first one's are as they were before there were sinks. */
 static void test_a_row_for_each_sink(void **state)
 {
-	const struct k2i_ledger_file mark = {1, 100, 5, 0, "a", false, 7};
+	const struct k2i_ledger_file mark = {1, 100, 5, 0, "a", false, 7, 0, 0};
 	struct k2i_ledger_ring one = ring_make("ring", 100), other = ring_make("ring", 50), found_row;
 	static struct k2i_ledger_record record = {.type = K2I_LEDGER_COMMIT};
 	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
@@ -369,7 +369,7 @@ static void test_a_row_for_each_sink(void **state)
 	(void)state;
 	one.flags = K2I_LEDGER_DEFERRED;
 	record.ring = one;
-	assert_int_equal(k2i_ledger_record_encode(&record, bytes), 56);
+	assert_int_equal(k2i_ledger_record_encode(&record, bytes), 64);
 	assert_int_equal(bytes[48], K2I_LEDGER_DEFERRED);
 	assert_int_equal(bytes[49] | bytes[50] | bytes[51], 0);
 	other.sink = 7;

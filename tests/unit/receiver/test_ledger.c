@@ -77,7 +77,7 @@ static void test_position_survives(void **state)
 
 static void test_a_copy_is_noticed(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 	uint64_t number;
 
@@ -104,7 +104,7 @@ static void test_a_copy_is_noticed(void **state)
 /* Its files went on without it: a power cut later is no reason to go back to what it knew of them. */
 static void test_nothing_is_cut_for_a_copy(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
 	(void)state;
@@ -121,8 +121,9 @@ static void test_nothing_is_cut_for_a_copy(void **state)
 /* As it has two names, and so two connections that write to it: who is done last need not have written last. */
 static void test_a_commit_makes_no_file_shorter(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0}, further = {1, 100, 30, 0, NULL, false, 0},
-				     shorter = {1, 100, 20, 0, NULL, false, 0};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0, 0, 0},
+				     further = {1, 100, 30, 0, NULL, false, 0, 0, 0},
+				     shorter = {1, 100, 20, 0, NULL, false, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
 	(void)state;
@@ -160,7 +161,8 @@ static void test_clean_end_is_certain_in_any_boot(void **state)
 
 static void test_open_files_are_found_again(void **state)
 {
-	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b", false, 0}, second = {1, 101, 7, 0, "c", false, 0};
+	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b", false, 0, 0, 0},
+			       second = {1, 101, 7, 0, "c", false, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
 	(void)state;
@@ -195,7 +197,8 @@ static void test_each_file_of_a_commit_has_its_length(void **state)
 
 	(void)state;
 	for (anew = 0; anew < 2; anew++) {
-		struct k2i_ledger_file files[2] = {{1, 100, 0, 0, "a", false, 0}, {1, 101, 0, 0, "b", false, 0}},
+		struct k2i_ledger_file files[2] = {{1, 100, 0, 0, "a", false, 0, 0, 0},
+						   {1, 101, 0, 0, "b", false, 0, 0, 0}},
 				       both[2];
 		struct k2i_ledger_ring ring = ring_make("one", 8);
 
@@ -228,7 +231,7 @@ static void test_one_process_has_it_at_a_time(void **state)
 }
 
 #define RECORDS 5u
-#define RECORD_BYTES 56u
+#define RECORD_BYTES 64u
 #define FIRST_AT (K2I_LEDGER_HEADER_BYTES + 16u) /* behind WHOLE */
 
 /* A log of five commits of one ring, at 8, 16 .. 40; only what is used of it. */
@@ -287,14 +290,14 @@ static void test_any_flipped_bit_is_damage(void **state)
 static void test_torn_at_page_boundary(void **state)
 {
 	/* The first has a file more, so that of the last its begin is in the page. */
-	uint64_t count = (4096 - FIRST_AT - 32) / RECORD_BYTES + 1, i;
+	uint64_t count = (4096 - FIRST_AT - 48) / RECORD_BYTES + 1, i;
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 	const struct k2i_ledger_file file = {.birth = 1};
 	size_t byte_count;
 	uint8_t *bytes;
 
 	(void)state;
-	assert_int_equal((4096 - FIRST_AT - 32) % RECORD_BYTES, 16);
+	assert_int_equal((4096 - FIRST_AT - 48) % RECORD_BYTES, 8);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
 	for (i = 2; i <= count; i++)
 		commit("one", i * 8);
@@ -357,7 +360,7 @@ static void test_a_damaged_one_is_kept(void **state)
 static void test_rewritten_when_large(void **state)
 {
 	static const char paths[] = "dir/file";
-	struct k2i_ledger_file file = {1, 100, 0, 0, paths, false, 0};
+	struct k2i_ledger_file file = {1, 100, 0, 0, paths, false, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("busy", 0);
 	struct stat status;
 	uint64_t i;
@@ -469,7 +472,7 @@ int __wrap_fsync(int descriptor)
 /* The file with the ledger's name is the one that the next receiver reads, also if the disk may not have the name. */
 static void test_its_name_fails_to_get_to_the_disk(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0, 0, 0};
 
 	(void)state;
 	commit("one", 8);
@@ -601,7 +604,7 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 /* However long it is: a disk that is full then must not keep what was committed from being acknowledged. */
 static void test_a_new_log_has_room_for_a_sync(void **state)
 {
-	const size_t allocated = 1 << 20, ring_bytes = 72, whole_bytes = 16;
+	const size_t allocated = 1 << 20, ring_bytes = 80, whole_bytes = 16;
 	size_t count = (allocated - K2I_LEDGER_SYNC_BYTES - K2I_LEDGER_HEADER_BYTES - whole_bytes) / ring_bytes;
 	uint64_t number;
 	char name[24];
