@@ -8,7 +8,7 @@ up 2
 sender -w "$dir/ring" 1000
 feed 5000
 wait_until has 1 100
-for round in 1 2 3; do
+for _ in 1 2 3; do
 	down 1 KILL
 	before=$(lines_of 2)
 	feed 10000
