@@ -10,8 +10,9 @@ numbered records for a second or two, while one fault is injected at a random mo
 record: all that was accepted must be there, once, in order. A fault of which k2hft-delivery(7) says that it can lose
 or repeat says so in its class (parts/kinds.py), and what it cost is counted apart. A dozen laps share a world: a
 receiver, a mount, ring files and a ledger, which go on from lap to lap; some worlds have TLS, some two
-hosts (network namespaces) with a cable between them, some a proxy that spoils bytes. --jobs: so many worlds are beside
-each other, with one table at the end.
+hosts (network namespaces) with a cable between them, some a proxy that spoils bytes, some several receivers on hosts of
+their own, of which others take over what one can't take. --jobs: so many worlds are beside each other, with one table at
+the end.
 
 The same seed gives the same laps, whatever the number of jobs and as far as moments can be the same; K2HFT_SEED or
 --seed sets it. --faults 0: until the time (--seconds) is over. A lap that failed keeps its logs in $B/faults. B is the
@@ -23,12 +24,14 @@ import sys
 
 from parts.harness import Harness, Tally, excused_of, options_of, parser_of, run
 from parts.kinds import ALL
+from parts.lanes import LanesWorld
 from parts.lap import COUNTS
 from parts.network import Link
 from parts.world import World
 
 LAPS_IN_WORLD = 12
 WITHOUT_END = 20000
+HOSTS = ("link", "lanes")
 
 
 def shown():
@@ -39,11 +42,11 @@ class Faults(Harness):
     def kinds(self):
         """Those that this machine can have."""
         kinds = [ALL[name] for name in self.options.fault or shown()]
-        if any(kind.world == "link" for kind in kinds):
+        if any(kind.world in HOSTS for kind in kinds):
             link = Link(os.devnull)
             if link.problem:
-                self.reasons["link"] = link.problem
-                kinds = [kind for kind in kinds if kind.world != "link"]
+                self.reasons["hosts"] = link.problem
+                kinds = [kind for kind in kinds if kind.world not in HOSTS]
             else:
                 link.close()
         return kinds
@@ -58,17 +61,18 @@ class Faults(Harness):
         while wanted:
             needs = [kind.world for kind in wanted[:LAPS_IN_WORLD] if kind.world]
             world = self.random.choice(needs) if needs else "plain"
-            taken = [kind for kind in wanted[:2 * LAPS_IN_WORLD] if kind.world in (None, world)][:LAPS_IN_WORLD]
+            fit = (world,) if world == "lanes" else (None, world)
+            taken = [kind for kind in wanted[:2 * LAPS_IN_WORLD] if kind.world in fit][:LAPS_IN_WORLD]
             for kind in taken:
                 wanted.remove(kind)
             yield world, taken
 
     def world_of(self, kind, chance):
-        return World(self.options, chance, kind)
+        return LanesWorld(self.options, chance) if kind == "lanes" else World(self.options, chance, kind)
 
     def line(self, name):
         tally = self.tallies.get(name, Tally())
-        reason = self.reasons.get("link" if ALL[name].world == "link" else name) if not tally.injected else None
+        reason = self.reasons.get("hosts" if ALL[name].world in HOSTS else name) if not tally.injected else None
         counts = tally.counts
         return (f"{name:16} {tally.injected:8} {tally.records:10} {counts['lost']:6} {counts['repeated']:8} "
                 f"{counts['late']:6} {counts['damaged']:7} {tally.failed:6}  {excused_of(tally) or '-':24}"

@@ -47,7 +47,8 @@ class Lap:
         started = time.monotonic()
         try:
             if self.world.unify:
-                self.remove(self.output_of(None))
+                for path in self.paths_of(self.output_of(None)):
+                    self.remove(path)
             for sender in self.senders():
                 sender.begin(self.load, self.number)
             wait_until(self.arriving, 60, "records arrive")
@@ -66,12 +67,18 @@ class Lap:
         return not self.problems
 
     def arriving(self):
-        return all(os.path.exists(self.output_of(sender)) for sender in self.senders()) or not self.busy()
+        there = (any(map(os.path.exists, self.paths_of(self.output_of(sender)))) for sender in self.senders())
+        return all(there) or not self.busy()
 
     # Where records arrive
 
     def output_of(self, sender):
-        return os.path.join(self.world.output, "unify.log" if self.world.unify else sender.stream)
+        return os.path.join(self.world.outputs()[0], "unify.log" if self.world.unify else sender.stream)
+
+    def paths_of(self, path):
+        """At each receiver."""
+        first, *others = self.world.outputs()
+        return [path] + [os.path.join(other, os.path.relpath(path, first)) for other in others]
 
     def earlier(self, path, removed):
         """`removed`: what was at `path` before, open. It is read when nothing writes to it any more."""
@@ -95,7 +102,7 @@ class Lap:
                     shutil.copyfileobj(source, target)
                 self.before[path][number] = one = name
             found.append(one)
-        return found + ([path] if os.path.exists(path) else [])
+        return found + [one for one in self.paths_of(path) if os.path.exists(one)]
 
     # The verdict
 
@@ -107,8 +114,9 @@ class Lap:
         self.check_committed()
         if self.world.twin:
             self.check_twin()
-        if not self.world.receiver.alive():
-            self.problems.append(f"the receiver ended; {self.world.receiver.last_lines()}")
+        for receiver in self.world.receivers_alive():
+            if not receiver.alive():
+                self.problems.append(f"the receiver ended; {receiver.last_lines()}")
         if not self.world.mount.alive():
             self.problems.append(f"the mount ended; {self.world.mount.last_lines()}")
         unsaid = self.fault.unsaid()
@@ -130,8 +138,8 @@ class Lap:
         files = self.files_of(path)
         if not files:
             return {"producers": [], "damaged": 0, "foreign": 0, "findings": []}
-        done = subprocess.run(self.push.verify() + ["--json", f"--limit={FINDINGS}"] + files, stdin=subprocess.DEVNULL,
-                              capture_output=True, check=False, timeout=120)
+        done = subprocess.run(self.push.verify() + ["--json", f"--limit={FINDINGS}"] + self.world.verify_words() + files,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120)
         if done.returncode not in (0, 3):
             raise Trouble(f"k2hft verify: {done.stderr.decode(errors='replace')}")
         with open(self.world.path(f"verify.{os.path.basename(path)}.json"), "wb") as kept:

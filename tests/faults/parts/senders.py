@@ -91,7 +91,7 @@ class Sender:
 
     def committed(self):
         """Bytes that the ring has accepted, ever, while its sender stands still."""
-        return self.world.ring_count(self.ring()) or 0 if os.path.exists(self.ring()) else 0
+        return self.world.ring_count(self.ring()) or 0
 
     def kill(self, exactly):
         """`exactly`: it is known what was accepted before."""
@@ -127,13 +127,11 @@ class PushSender(Sender):
         return [self.push]
 
     def go(self):
-        host, port = self.world.target()
         part = self.part_add()
         reading, writing = os.pipe()
-        self.push = Process("push", [os.path.join(self.world.bin, "k2hft"), "push", "-r", f"{host}:{port}", "--ring",
+        self.push = Process("push", [os.path.join(self.world.bin, "k2hft"), "push", *self.world.push_words(), "--ring",
                                      self.ring(), "--ring-size", self.world.ring_bytes, "--level", self.world.level,
-                                     "--compress", self.world.compress, "--timeout", 100, "-t", self.stream] +
-                            (["--psk", self.world.path("key")] if self.world.tls else []),
+                                     "--compress", self.world.compress, "--timeout", 100, "-t", self.stream],
                             self.log(), self.world.sender_host(), stdin=reading,
                             extra=self.world.environment(self.name))
         self.maker = Process("push's input", self.verify() + ["--make", "-q"] + self.load.words(part.producer) +

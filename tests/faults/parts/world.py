@@ -67,8 +67,7 @@ class World:
             self.link = Link(self.path("hosts.log"))
             if self.link.problem:
                 raise Trouble(self.link.problem)
-        with open(os.open(self.path("key"), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as key:
-            key.write(self.random.randbytes(32).hex() + "\n")
+        self.write_key()
         self.write_receiver_config()
         self.receiver_start()
         if self.has_twin:
@@ -96,6 +95,21 @@ class World:
     def sender_host(self):
         return self.link.left if self.link else None
 
+    def outputs(self):
+        """Of each receiver."""
+        return [self.output]
+
+    def receivers_alive(self):
+        return [self.receiver] + ([self.twin] if self.twin else [])
+
+    def verify_words(self):
+        """How the files of its receivers are read."""
+        return []
+
+    def push_words(self):
+        host, port = self.target()
+        return ["-r", f"{host}:{port}"] + (["--psk", self.path("key")] if self.tls else [])
+
     def target(self):
         """Where senders send to: host and port."""
         if self.proxy:
@@ -104,11 +118,18 @@ class World:
 
     # The receiver
 
+    def write_key(self):
+        with open(os.open(self.path("key"), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as key:
+            key.write(self.random.randbytes(32).hex() + "\n")
+
+    def server_words(self):
+        """Of its own section."""
+        return ("FILE_UNIFY = unify.log\n" if self.unify else "") + ("FORMAT = '%L%T'\n" if self.formatted else "")
+
     def write_receiver_config(self, name="server.ini", output=None):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = file\n"
-                       f"FILE_BASEDIR = {output or self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else "") +
-                       ("FORMAT = '%L%T'\n" if self.formatted else ""))
+                       f"FILE_BASEDIR = {output or self.output}\n" + self.server_words())
 
     def receiver_spawn(self):
         address = self.link.right.address if self.link else "127.0.0.1"
@@ -209,7 +230,9 @@ class World:
     # Tools
 
     def ring_count(self, ring):
-        """Bytes that were ever committed to a ring, if it can be opened."""
+        """Bytes that were ever committed to a ring, if it is there and can be opened."""
+        if not os.path.exists(ring):
+            return None
         done = subprocess.run([os.path.join(self.tools, "ring_client"), ring, "count"], stdin=subprocess.DEVNULL,
                               capture_output=True, check=False, timeout=20)
         return int(done.stdout) if done.returncode == 0 else None
@@ -223,15 +246,11 @@ class World:
         status = self.mount.wait(60)
         if status:
             raise Trouble(f"k2hftfuse ended with status {status}; {self.mount.last_lines()}")
-        self.receiver.signal(15)
-        status = self.receiver.wait(60)
-        if status:
-            raise Trouble(f"k2hftfusesvr ended with status {status}; {self.receiver.last_lines()}")
-        if self.twin:
-            self.twin.signal(15)
-            status = self.twin.wait(60)
-        if status:
-            raise Trouble(f"the second k2hftfusesvr ended with status {status}; {self.twin.last_lines()}")
+        for receiver in self.receivers_alive():
+            receiver.signal(15)
+            status = receiver.wait(60)
+            if status:
+                raise Trouble(f"k2hftfusesvr ended with status {status}; {receiver.last_lines()}")
 
     def problems_said(self):
         """Lines of the logs that no fault excuses."""
@@ -267,5 +286,6 @@ class World:
         for name in os.listdir(self.folder):
             if name.endswith((".log", ".ini", ".json")):
                 shutil.copy(self.path(name), target)
-        shutil.copytree(self.output, os.path.join(target, "out"), dirs_exist_ok=True, symlinks=True)
+        for number, output in enumerate(self.outputs()):
+            shutil.copytree(output, os.path.join(target, f"out{number or ''}"), dirs_exist_ok=True, symlinks=True)
         return target
