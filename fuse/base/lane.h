@@ -15,6 +15,7 @@ struct k2hft_ring;
 struct k2hft_target;
 struct k2i_populated;
 struct k2i_left_target;
+struct k2i_rule;
 struct k2i_route_stream;
 
 #define K2I_LANE_COUNT_MAX 64u /* a set of lanes is a word, see k2i_lane_bit */
@@ -23,6 +24,7 @@ struct k2i_route_stream;
 /* A ring and the way to its receiver. */
 struct k2i_mount_lane {
 	unsigned index;                    /* among the mount's lanes */
+	const struct k2i_rule *plugin;     /* whose PLUGIN reads its ring; NULL: a receiver does */
 	const struct k2hft_target *target; /* its home */
 	struct k2hft_target *others;       /* that may take it over, in this order; NULL: none */
 	uint32_t others_count;
@@ -39,12 +41,13 @@ struct k2i_mount_lane {
 	bool streams_forgotten; /* when this worker opened the ring: no declaration of the one before counts */
 };
 
-/* A mount has a lane for each receiver. */
+/* A mount has a lane for each receiver, and one for each rule with a PLUGIN. */
 struct k2i_mount_lanes {
 	unsigned count;
-	unsigned takers;         /* the first so many get what is written; the others only empty, see left_rings.h */
-	uint32_t spread, copies; /* of the sender's options; copies: 1 or more */
-	size_t chunk_bytes_max;  /* payload of one chunk in the smallest ring */
+	unsigned takers;                /* the first so many get what is written */
+	unsigned plugins;               /* behind them, of rules with PLUGIN; the others only empty, see left_rings.h */
+	uint32_t spread, copies;        /* of the sender's options; copies: 1 or more */
+	size_t chunk_bytes_max;         /* payload of one chunk in the smallest ring */
 	struct k2i_mount_lane *claimed; /* has the claim, if there is one */
 
 	/* See spread.h. */

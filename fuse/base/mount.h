@@ -60,6 +60,8 @@ struct k2i_mount {
 	struct k2i_mount_counts counts;
 	struct k2i_mount_log log;
 
+	struct k2i_feeder *feeder; /* the worker's own; NULL: no rule has a PLUGIN */
+
 	struct k2i_loop *loop;
 	struct k2i_drain *drain;
 	struct k2i_deferred_requests *deferred_requests;

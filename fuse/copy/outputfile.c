@@ -203,11 +203,60 @@ int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *mat
 	return status;
 }
 
+/* Whether what is open has its name still. */
+static bool output_is_in_place(const struct k2i_outputfile *output)
+{
+	struct stat info;
+	int fd = directory_open_below(output->directory_fd, output->name, O_PATH, 0);
+	bool same = fd < 0 ? errno != ENOENT
+			   : fstat(fd, &info) == 0 && info.st_dev == output->device && info.st_ino == output->inode;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return same;
+}
+
 bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
 {
 	const struct place *place = rule_place(mount, match);
 
-	return place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY;
+	/* Plug-ins can be written to by themselves. */
+	return !k2i_rule_settings(match)->plugin && (place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY);
+}
+
+int k2i_outputfile_lend(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path)
+{
+	const struct place *place = rule_place(mount, match);
+	const mode_t mode = mount->settings->copy_mode;
+	int fd;
+
+	if (place->kind == PLACE_DIRECTORY)
+		fd = directory_make_below(place->directory_fd, rule_name_below(k2i_rule_settings(match), path), mode);
+	else if (place->kind == PLACE_FILE && place->file->name)
+		fd = directory_make_below(place->directory_fd, place->file->name, mode);
+	else if (place->kind == PLACE_FILE)
+		fd = fcntl(place->file->fd, F_DUPFD_CLOEXEC, 0);
+	else
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool k2i_outputfile_lent_in_place(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+				  int fd)
+{
+	const struct place *place = rule_place(mount, match);
+	struct k2i_outputfile lent = {.directory_fd = place->directory_fd};
+	struct stat info;
+
+	if (place->kind == PLACE_DIRECTORY)
+		lent.name = (char *)(uintptr_t)rule_name_below(k2i_rule_settings(match), path);
+	else if (place->kind == PLACE_FILE)
+		lent.name = place->file->name;
+	if (!lent.name || fstat(fd, &info))
+		return true;
+	lent.device = info.st_dev;
+	lent.inode = info.st_ino;
+	return output_is_in_place(&lent);
 }
 
 int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
@@ -232,19 +281,6 @@ static void output_take_back(const struct k2i_outputfile *output, size_t done)
 
 	if (end >= (off_t)done && fstat(output->fd, &info) == 0 && info.st_size == end)
 		(void)!ftruncate(output->fd, end - (off_t)done);
-}
-
-/* Whether what is open has its name still. */
-static bool output_is_in_place(const struct k2i_outputfile *output)
-{
-	struct stat info;
-	int fd = directory_open_below(output->directory_fd, output->name, O_PATH, 0);
-	bool same = fd < 0 ? errno != ENOENT
-			   : fstat(fd, &info) == 0 && info.st_dev == output->device && info.st_ino == output->inode;
-
-	if (fd >= 0)
-		(void)close(fd);
-	return same;
 }
 
 /*

@@ -32,6 +32,13 @@ void k2i_outputfile_put(struct k2i_outputfile *output);
 
 /* Whether it has one outside. */
 bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match);
+/*
+ * For a plug-in of `path`, any thread: a descriptor of its output outside, of /dev/null if it has none; as open(2). And
+ * whether that is still there.
+ */
+int k2i_outputfile_lend(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path);
+bool k2i_outputfile_lent_in_place(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+				  int fd);
 /* The path in the mount to which the records of `path` go on: its length, 0: nowhere; -ENAMETOOLONG. */
 int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
 			  char *inside, size_t room);

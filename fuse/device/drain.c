@@ -13,6 +13,7 @@
 #include "fuse/intake/advance.h"
 #include "fuse/intake/write.h"
 #include "fuse/intake/queue.h"
+#include "fuse/plugin/feeder.h"
 
 /* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
 #define LOOK_MS 10
@@ -77,14 +78,16 @@ static bool clients_drain(const struct k2i_mount *mount)
 {
 	unsigned at = 0;
 
-	while (at < mount->lanes.count && k2hft_client_drain(mount->lanes.lane[at].client, LOOK_MS) == 0)
+	while (at < mount->lanes.count &&
+	       (mount->lanes.lane[at].plugin || k2hft_client_drain(mount->lanes.lane[at].client, LOOK_MS) == 0))
 		at++;
 	return at == mount->lanes.count;
 }
 
 bool k2i_drain_done(struct k2i_mount *mount)
 {
-	if (!k2i_queues_wait(mount->queues, UINT64_MAX) && clients_drain(mount) && k2i_queue_is_empty(mount))
+	if (!k2i_queues_wait(mount->queues, UINT64_MAX) && k2i_feeder_drained(mount) && clients_drain(mount) &&
+	    k2i_queue_is_empty(mount))
 		return !drain_has_more(mount);
 	if (k2i_clock_now_ns() < mount->drain->deadline_ns)
 		return false;
@@ -118,11 +121,19 @@ static struct drained lanes_add(const struct k2i_mount *mount)
 		const struct k2i_mount_lane *lane = &mount->lanes.lane[at];
 		struct k2hft_ring_stats stats = k2i_ring_stats_get(lane->ring);
 
+		if (lane->plugin) {
+			all.unacked_records += stats.unacked_records;
+			if (stats.unacked_records)
+				k2i_log(K2HFT_LOG_WARNING,
+					"mount: %" PRIu64 " records were not read by the PLUGIN of %s",
+					stats.unacked_records, lane->plugin->target);
+			continue;
+		}
 		all.committed_records += stats.committed_records;
 		all.unacked_records += stats.unacked_records;
 		all.dropped_records += stats.dropped_records;
 		all.given_up_records += stats.expired_records + stats.unknown_records;
-		if (stats.unacked_records && mount->lanes.count > 1)
+		if (stats.unacked_records && mount->lanes.count - mount->lanes.plugins > 1)
 			k2i_log(K2HFT_LOG_WARNING,
 				"mount: the lane of %s has %" PRIu64 " records that are not acknowledged",
 				mount->lanes.homes[at], stats.unacked_records);

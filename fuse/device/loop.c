@@ -35,6 +35,7 @@
 #include "fuse/intake/write.h"
 #include "fuse/ops/request.h"
 #include "fuse/intake/queue.h"
+#include "fuse/plugin/feeder.h"
 #include "fuse/intake/spread.h"
 #include "fuse/tree/nodes.h"
 
@@ -417,8 +418,11 @@ static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_
 static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms, error;
-	bool waiting = !k2i_queue_is_empty(mount) || mount->deferred_requests->first || mount->ending;
+	bool waiting;
 	uint64_t count;
+
+	k2i_feeder_outputs_take(mount);
+	waiting = !k2i_queue_is_empty(mount) || mount->deferred_requests->first || mount->ending;
 
 	/* See k2i_loop_progress. */
 	(void)atomic_exchange_explicit(&mount->loop->waiting, waiting, memory_order_acq_rel);

@@ -32,6 +32,7 @@ struct k2i_handle {
 	struct k2i_queue *later_queue;
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
+	bool plugin;                    /* nor this, which has what a plug-in writes */
 	struct k2i_outputfile *output;  /* what is read; NULL: nothing */
 	struct k2i_line_buffer line;
 	size_t held_counted; /* of its memory, in the table's held_bytes */

@@ -65,24 +65,43 @@ static int route_declare(struct k2i_mount *mount, struct k2i_route *route)
 	return status;
 }
 
+/* The records of a file; behind it, those for a plug-in; and what a plug-in with PLUGINTRANS writes. */
+enum route_kind { ROUTE_FILE, ROUTE_PLUGIN, ROUTE_WRITTEN };
+
+/* The lanes of its streams; how many. */
+static unsigned route_lanes(const struct k2i_mount *mount, const struct k2i_rule *rule, enum route_kind kind,
+			    const char *path, uint32_t lanes[K2I_LANE_COUNT_MAX], unsigned *copies)
+{
+	if (kind == ROUTE_PLUGIN) {
+		lanes[0] = mount->lanes.takers;
+		while (mount->lanes.lane[lanes[0]].plugin != rule)
+			lanes[0]++;
+		return *copies = 1;
+	}
+	return rule->transfer && (kind == ROUTE_WRITTEN || !rule->plugin_transfers)
+		       ? k2i_spread_lanes(mount, path, lanes, copies)
+		       : 0;
+}
+
 /* Without a rule for it: -EPERM. Its streams are behind it. */
-static int route_make(struct k2i_mount *mount, const char *path, struct k2i_route **route)
+static int route_make(struct k2i_mount *mount, const char *path, enum route_kind kind, struct k2i_route **route)
 {
 	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
-	bool transfer = match && k2i_rule_settings(match)->transfer;
 	uint32_t lanes[K2I_LANE_COUNT_MAX];
-	unsigned copies = 0, count = transfer ? k2i_spread_lanes(mount, path, lanes, &copies) : 0;
+	unsigned copies = 0, count;
 	struct k2i_route *made;
 
 	if (!match)
 		return -EPERM;
+	count = route_lanes(mount, k2i_rule_settings(match), kind, path, lanes, &copies);
 	made = k2i_journal_alloc(sizeof(*made) + count * sizeof(made->streams[0]));
 	if (!made)
 		return -ENOMEM;
 	*made = (struct k2i_route){
 		.match = match,
-		.passes_all = mount->settings->binary || k2i_rule_passes_all(match),
-		.transfer = transfer,
+		.judged = kind != ROUTE_FILE,
+		.passes_all = kind != ROUTE_FILE || mount->settings->binary || k2i_rule_passes_all(match),
+		.transfer = count > 0,
 		.streams = (struct k2i_route_stream *)(void *)(made + 1),
 		.stream_count = count,
 		.copies = copies,
@@ -93,10 +112,18 @@ static int route_make(struct k2i_mount *mount, const char *path, struct k2i_rout
 	return 0;
 }
 
-static int route_open_one(struct k2i_mount *mount, const char *path, struct k2i_route **route)
+static int route_open_output(struct k2i_mount *mount, struct k2i_route *route)
+{
+	/* A plug-in writes it. */
+	if (k2i_rule_settings(route->match)->plugin)
+		return 0;
+	return k2i_outputfile_get(mount, route->match, route->path, &route->output);
+}
+
+static int route_open_one(struct k2i_mount *mount, const char *path, enum route_kind kind, struct k2i_route **route)
 {
 	struct k2i_route *opened;
-	int status = route_make(mount, path, &opened);
+	int status = route_make(mount, path, kind, &opened);
 
 	if (status)
 		return status;
@@ -105,7 +132,7 @@ static int route_open_one(struct k2i_mount *mount, const char *path, struct k2i_
 	if (status == 0 && !opened->passes_all)
 		status = k2i_rule_scratch_create(opened->match, &opened->scratch);
 	if (status == 0)
-		status = k2i_outputfile_get(mount, opened->match, path, &opened->output);
+		status = route_open_output(mount, opened);
 	if (status == 0)
 		status = route_declare(mount, opened);
 	if (status) {
@@ -119,7 +146,7 @@ static int route_open_one(struct k2i_mount *mount, const char *path, struct k2i_
 static int route_open_next(struct k2i_mount *mount, struct k2i_route *route, const char *path)
 {
 	uint32_t node;
-	int status = route_open_one(mount, path, &route->next);
+	int status = route_open_one(mount, path, ROUTE_FILE, &route->next);
 
 	if (status == 0)
 		status = k2i_tree_file(mount, path, &node);
@@ -136,13 +163,17 @@ static int route_open_next(struct k2i_mount *mount, struct k2i_route *route, con
 int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route **route)
 {
 	char paths[2][K2I_PATH_BYTES_MAX + 1];
-	int status = route_open_one(mount, path, route), length = 0;
+	int status = route_open_one(mount, path, ROUTE_FILE, route), length = 0;
 
 	if (status)
 		return status;
 	for (struct k2i_route *last = *route; status == 0; last = last->next) {
 		char *inside = paths[length % 2];
 
+		if (k2i_rule_settings(last->match)->plugin) {
+			status = route_open_one(mount, path, ROUTE_PLUGIN, &last->next);
+			break;
+		}
 		status = k2i_outputfile_inside(mount, last->match, path, inside, sizeof(paths[0]));
 		if (status <= 0)
 			break;
@@ -154,6 +185,11 @@ int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route *
 		*route = NULL;
 	}
 	return status;
+}
+
+int k2i_route_open_written(struct k2i_mount *mount, const char *path, struct k2i_route **route)
+{
+	return route_open_one(mount, path, ROUTE_WRITTEN, route);
 }
 
 uint64_t k2i_route_lanes(const struct k2i_route *route)
@@ -248,11 +284,11 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 		route->output = NULL;
 		/* Its rules are not those of the process that died. */
 		route->match = k2i_rules_find(mount->rules, route->path);
-		route->passes_all = mount->settings->binary || !route->match || k2i_rule_passes_all(route->match);
+		route->passes_all =
+			route->judged || mount->settings->binary || !route->match || k2i_rule_passes_all(route->match);
 		if (!route->passes_all)
 			status = k2i_rule_scratch_create(route->match, &route->scratch);
-		route->output_missing = status == 0 && route->match &&
-					k2i_outputfile_get(mount, route->match, route->path, &route->output);
+		route->output_missing = status == 0 && route->match && route_open_output(mount, route);
 		if (route->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
 		for (unsigned at = 0; status == 0 && at < route->stream_count; at++)

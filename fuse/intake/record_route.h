@@ -43,6 +43,7 @@ struct k2i_route_stream {
 struct k2i_route {
 	const struct k2i_rule_match *match;
 	struct k2i_rule_scratch *scratch;
+	bool judged;       /* of a plug-in: its records have passed the rule, or are what that wrote */
 	bool passes_all;   /* no record needs a look */
 	bool transfer;     /* TRUNS */
 	bool rest_dropped; /* the rule did not pass the record whose pieces come now, or replaced it as a whole */
@@ -90,6 +91,8 @@ static inline bool k2i_route_takes_in_place(const struct k2i_routes *routes, con
  * -ELOOP files that are each other's OUTPUTFILE; -ENOMEM; others as open(2) of OUTPUTFILE.
  */
 int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route **route);
+/* For what the plug-in of a file with PLUGINTRANS writes. The same. */
+int k2i_route_open_written(struct k2i_mount *mount, const char *path, struct k2i_route **route);
 void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
 /* All lanes that records of it can go to, on whatever way. */
 uint64_t k2i_route_lanes(const struct k2i_route *route);

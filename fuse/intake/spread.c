@@ -96,6 +96,8 @@ struct k2i_mount_lane *k2i_spread_guess(struct k2i_mount_lanes *lanes)
 
 void k2i_spread_took(struct k2i_mount_lanes *lanes, struct k2i_mount_lane *lane, size_t bytes)
 {
+	if (lane->plugin)
+		return;
 	/* Where a request went elsewhere than the one before, the next may, too. */
 	lanes->likely = lanes->last == lane ? lane : NULL;
 	lanes->last = lane;

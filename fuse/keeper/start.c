@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "app/program/daemon.h"
 #include "app/program/findings.h"
 #include "fuse/cached/truncate_probe.h"
@@ -33,6 +34,9 @@
 #include "fuse/tree/tree.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/device/loop.h"
+
+/* Records that a plug-in has not read stay there, and are copied on the way to it. */
+#define PLUGIN_RING_BYTES_MAX (16u * 1024 * 1024)
 
 /* ---- checks */
 
@@ -140,6 +144,33 @@ static int others_find(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 	return 0;
 }
 
+/* A lane for each rule with a PLUGIN, with a name that a file can have. */
+static int plugin_lanes_make(struct k2i_mount *mount)
+{
+	const struct k2i_settings *settings = mount->settings;
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+
+	for (size_t number = 0; number < settings->rule_count; number++) {
+		const struct k2i_rule *rule = &settings->rules[number];
+		struct k2i_mount_lane *lane = &lanes->lane[lanes->count];
+
+		if (!rule->plugin)
+			continue;
+		if (lanes->count == K2I_LANE_COUNT_MAX) {
+			k2i_log(K2HFT_LOG_ERROR, "%s: receivers and rules with PLUGIN: a mount can have %u together",
+				settings->file, K2I_LANE_COUNT_MAX);
+			return -EINVAL;
+		}
+		lane->plugin = rule;
+		(void)snprintf(lanes->names[lanes->count], sizeof(lanes->names[0]), "plugin-%016" PRIx64,
+			       k2i_hash(rule->target, strlen(rule->target)));
+		lanes->homes[lanes->count] = lanes->names[lanes->count];
+		lanes->count++;
+		lanes->plugins++;
+	}
+	return 0;
+}
+
 /* A lane for each receiver. */
 static int lanes_make(struct k2i_mount *mount)
 {
@@ -163,7 +194,7 @@ static int lanes_make(struct k2i_mount *mount)
 	}
 	for (unsigned at = 0; status == 0 && lanes->count > 1 && at < lanes->count; at++)
 		status = others_find(mount, &lanes->lane[at]);
-	return status;
+	return status ? status : plugin_lanes_make(mount);
 }
 
 static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *options)
@@ -314,9 +345,11 @@ static int ring_make(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 	int status;
 
 	(void)k2hft_sender_ring_options(&mount->config.options, &options);
+	if (lane->plugin && options.ring_bytes > PLUGIN_RING_BYTES_MAX)
+		options.ring_bytes = PLUGIN_RING_BYTES_MAX;
 	if (lane->left) {
 		options.path = lane->ring_file;
-	} else if (mount->lanes.takers > 1 && mount->settings->queue_type == K2I_QUEUE_FILE) {
+	} else if ((mount->lanes.takers > 1 || lane->plugin) && mount->settings->queue_type == K2I_QUEUE_FILE) {
 		(void)snprintf(file, sizeof(file), "%s.%s", options.path, mount->lanes.homes[lane->index]);
 		options.path = file;
 	}
@@ -407,13 +440,14 @@ static void place_give_back(struct k2i_mount *mount)
 
 int k2i_start_mount(struct k2i_mount *mount)
 {
+	unsigned own = mount->lanes.takers + mount->lanes.plugins;
 	int status = 0;
 
-	for (unsigned at = 0; status == 0 && at < mount->lanes.takers; at++)
+	for (unsigned at = 0; status == 0 && at < own; at++)
 		status = ring_make(mount, &mount->lanes.lane[at]);
 	if (status == 0)
 		status = k2i_left_rings_find(mount);
-	for (unsigned at = mount->lanes.takers; status == 0 && at < mount->lanes.count; at++)
+	for (unsigned at = own; status == 0 && at < mount->lanes.count; at++)
 		status = ring_make(mount, &mount->lanes.lane[at]);
 	if (status == 0)
 		status = k2i_tree_make(mount);

@@ -28,6 +28,7 @@
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/intake/line_buffer.h"
 #include "fuse/ops/deferred_requests.h"
+#include "fuse/plugin/feeder.h"
 
 #define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
 
@@ -140,7 +141,7 @@ static int clients_open(struct k2i_mount *mount)
 	int status = 0;
 
 	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
-		status = client_open(mount, &mount->lanes.lane[at]);
+		status = mount->lanes.lane[at].plugin ? 0 : client_open(mount, &mount->lanes.lane[at]);
 	/* With several, this thread would send for one of them what the others wait for. */
 	if (mount->lanes.takers == 1)
 		mount->loop->lease.client = mount->lanes.lane[0].client;
@@ -183,6 +184,7 @@ static void worker_begin(struct k2i_mount *mount)
 	mount->drain->files = 0;
 	mount->drain->last_ns = 0;
 	mount->deferred_writes = NULL;
+	mount->feeder = NULL;
 	mount->probes->first = NULL;
 	mount->deferred_requests->first = NULL;
 	mount->pull->due_ns = UINT64_MAX;
@@ -201,11 +203,17 @@ static int worker_start(struct k2i_mount *mount)
 	k2i_pull_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
-	return status ? status : clients_open(mount);
+	if (status == 0)
+		status = clients_open(mount);
+	if (status)
+		return status;
+	status = k2i_feeder_start(mount, mount->loop->progress_fd);
+	return status ? k2i_mount_fail("plug-ins", status) : 0;
 }
 
 static void worker_end(struct k2i_mount *mount)
 {
+	k2i_feeder_stop(mount);
 	for (unsigned at = 0; at < mount->lanes.count; at++)
 		k2hft_client_close(mount->lanes.lane[at].client);
 	k2i_queue_abandon(mount, -ECONNABORTED);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuse/ops/stat.h"
+#include "fuse/plugin/feeder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	counts.names = k2i_nodes_used(mount->nodes);
 	counts.held_bytes = mount->handles->held_bytes;
 	counts.waiting_bytes = mount->queues->bytes + mount->queues->cached_bytes;
+	k2i_feeder_counts(mount, &counts);
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"
 #undef K2I_MOUNT_COUNTER
@@ -98,21 +100,24 @@ static struct lane_state lanes_report(const struct k2i_mount *mount, struct k2i_
 	uint64_t sums[K2I_RING_COUNTER_COUNT] = {0}, values[K2I_RING_COUNTER_COUNT];
 	struct lane_state worst = lane_state_get(mount, &mount->lanes.lane[0]);
 
-	if (mount->lanes.count > 1)
+	if (mount->lanes.count - mount->lanes.plugins > 1)
 		k2i_report_open(report, "lanes", '[');
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
 		struct lane_state state = lane_state_get(mount, &mount->lanes.lane[at]);
 
+		if (mount->lanes.lane[at].plugin)
+			continue;
+
 		k2i_ring_counters_get(&state.ring, values);
 		for (size_t counter = 0; counter < K2I_RING_COUNTER_COUNT; counter++)
 			sums[counter] += values[counter];
-		if (mount->lanes.count > 1)
+		if (mount->lanes.count - mount->lanes.plugins > 1)
 			lane_report(report, mount->lanes.homes[at], &state);
 		*expires_s = sooner(*expires_s, state.client.certificate_expires_s);
 		if (lane_is_worse(&state, &worst))
 			worst = state;
 	}
-	if (mount->lanes.count > 1)
+	if (mount->lanes.count - mount->lanes.plugins > 1)
 		k2i_report_close(report, ']');
 	k2i_report_ring_state(report, &worst.ring);
 	k2i_report_counters(report, "ring", &k2i_ring_counter_table, sums);
@@ -135,6 +140,7 @@ static void stat_report(const struct k2i_mount *mount, struct k2i_report *report
 	if (expires_s)
 		k2i_report_number(report, "certificate_expires_s", expires_s);
 	k2i_report_client(report, worst.goes_to->host, worst.goes_to->port, &worst.client);
+	k2i_feeder_show(mount, report);
 	k2i_report_close(report, '}');
 	k2i_report_add(report, "\n");
 }

@@ -216,7 +216,7 @@ static void check_patterns(struct k2i_checker *checker, const struct k2i_rule *r
 	else if (!rule->default_allow && !rule->allow_count)
 		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, rule->place,
 				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
-	else if (!rule->transfer && !rule->output_file)
+	else if (!rule->transfer && !rule->output_file && !rule->plugin)
 		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, rule->place,
 				 "what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE");
 }
@@ -262,6 +262,8 @@ static void check_rule(struct k2i_checker *checker, const struct k2i_rule *rule)
 	check_patterns(checker, rule);
 	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
 		error(checker, rule->place, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
+	if (rule->plugin_transfers && (!rule->plugin || !rule->transfer || rule->output_file))
+		error(checker, rule->place, "PLUGINTRANS = yes needs PLUGIN and TRUNS = yes, and no OUTPUTFILE");
 	if (!rule->directory && (!rule->target || !*rule->target))
 		error(checker, rule->place, "the rule needs TARGET");
 	else

@@ -76,9 +76,11 @@ struct k2i_pattern { /* one ALLOW or DENY, as written, with its quotes: parsed b
 
 struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
 	bool directory;
-	char *target;      /* without leading and trailing slashes; "" with directory: the whole mount */
-	bool transfer;     /* TRUNS */
-	char *output_file; /* OUTPUTFILE; NULL: none (also /dev/null) */
+	char *target;          /* without leading and trailing slashes; "" with directory: the whole mount */
+	bool transfer;         /* TRUNS */
+	char *output_file;     /* OUTPUTFILE; NULL: none (also /dev/null) */
+	char *plugin;          /* PLUGIN: the command; NULL: none */
+	bool plugin_transfers; /* PLUGINTRANS */
 	bool default_allow;
 	enum k2i_write_mode write_mode; /* WRITEMODE; unset: that of K2HFTFUSE */
 	struct k2i_pattern *allow, *deny;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +19,12 @@
 #define PAUSE_MAX_NS (30 * K2I_SECOND_NS)
 /* The times that it has to end: by itself, after SIGTERM, and after SIGKILL. */
 #define END_NS (10 * K2I_SECOND_NS)
-#define TERM_NS (2 * K2I_SECOND_NS)
-#define KILL_NS (1 * K2I_SECOND_NS)
+#define TERM_NS (500 * K2I_MILLISECOND_NS)
+#define KILL_NS (500 * K2I_MILLISECOND_NS)
 /* Nothing tells that a pipe was read, so it is asked. */
 #define PROBE_MIN_NS K2I_MILLISECOND_NS
 #define PROBE_MAX_NS (50 * K2I_MILLISECOND_NS)
+#define PIECE_BYTES ((size_t)65536)
 #define ERROR_LINES 20u /* in ten seconds */
 
 struct k2i_plugin *k2i_plugin_make(const struct k2i_plugins_options *options, const char *name, void *argument)
@@ -69,6 +71,8 @@ void k2i_plugin_request_take(struct k2i_plugin *plugin, bool stopping)
 	plugin->wanted |= plugin->begin;
 	plugin->resting |= plugin->rest || (plugin->closed && !plugin->queue);
 	plugin->begin = plugin->rest = false;
+	if (stopping && !plugin->stopping && plugin->state == K2I_PLUGIN_CLOSED)
+		plugin->deadline_ns = k2i_clock_now_ns() + plugin->options->stop_ns;
 	plugin->stopping = stopping;
 }
 
@@ -209,7 +213,7 @@ static void input_close(struct k2i_plugin *plugin, bool asked, uint64_t now_ns)
 	(void)close(plugin->process.input);
 	plugin->state = K2I_PLUGIN_CLOSED;
 	plugin->asked = asked;
-	plugin->deadline_ns = now_ns + END_NS;
+	plugin->deadline_ns = now_ns + (plugin->stopping ? plugin->options->stop_ns : END_NS);
 	plugin->probe_ns = PROBE_MIN_NS;
 }
 
@@ -282,14 +286,31 @@ static void process_press(struct k2i_plugin *plugin, uint64_t now_ns)
 	}
 }
 
+/*
+ * Whole records go into the pipe, so that none is cut if this program dies: a write of PIPE_BUF is all or nothing, and so
+ * is a larger one, while the pipe is half empty. A record that is longer can be cut.
+ */
+static size_t piece_bytes(const struct k2i_plugin *plugin)
+{
+	const char *data = plugin->writing->data + plugin->write_at, *end;
+	size_t bytes = plugin->writing->bytes - plugin->write_at;
+	size_t most = plugin->unread + PIECE_BYTES <= plugin->process.pipe_bytes / 2 ? PIECE_BYTES : PIPE_BUF;
+
+	if (plugin->writing->binary || bytes <= most)
+		return bytes;
+	end = memrchr(data, '\n', most);
+	if (!end)
+		end = memchr(data + most, '\n', bytes - most);
+	return end ? (size_t)(end - data) + 1 : bytes;
+}
+
 /* Whether its process can be fed no more. */
 static bool process_feed(struct k2i_plugin *plugin)
 {
 	ssize_t written;
 
 	while (plugin->writing && !(plugin->resting && plugin->write_at == 0)) {
-		written = write(plugin->process.input, plugin->writing->data + plugin->write_at,
-				plugin->writing->bytes - plugin->write_at);
+		written = write(plugin->process.input, plugin->writing->data + plugin->write_at, piece_bytes(plugin));
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)

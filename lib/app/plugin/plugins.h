@@ -50,6 +50,7 @@ struct k2i_plugins_options {
 	const struct k2i_plugin_command *command;
 	const char *area; /* of messages */
 	const struct k2i_plugin_ops *ops;
+	uint64_t stop_ns; /* the time that they have to end when they are stopped */
 	/* Counters: starts, ends that nobody asked for, bytes that were written to a second process, too. */
 	atomic_uint_fast64_t *starts, *deaths, *refed_bytes;
 };
@@ -57,7 +58,7 @@ struct k2i_plugins_options {
 /* The options must outlive them. -ENOMEM; others as eventfd(2) and pthread_create(3). */
 int k2i_plugins_start(const struct k2i_plugins_options *options, struct k2i_plugins **plugins);
 /*
- * Gives all of them the end of their input, and 10 s to end; then SIGTERM and SIGKILL. Blocks that were not read are
+ * Gives all of them the end of their input, and stop_ns to end; then SIGTERM and SIGKILL. Blocks that were not read are
  * handed back with an error. NULL is allowed.
  */
 void k2i_plugins_stop(struct k2i_plugins *plugins);

@@ -68,7 +68,7 @@ static int child_await(pid_t pid, int failed)
 
 int k2i_process_start(const struct k2i_plugin_command *command, int output, struct k2i_process *process)
 {
-	int pipes[3][2], error = pipes_make(pipes);
+	int pipes[3][2], size, error = pipes_make(pipes);
 	pid_t pid;
 
 	if (error)
@@ -86,7 +86,8 @@ int k2i_process_start(const struct k2i_plugin_command *command, int output, stru
 	if (!error)
 		error = child_await(pid, pipes[2][0]);
 	(void)close(pipes[2][0]);
-	*process = (struct k2i_process){pid, pipes[0][1], pipes[1][0]};
+	size = fcntl(pipes[0][1], F_GETPIPE_SZ);
+	*process = (struct k2i_process){pid, pipes[0][1], pipes[1][0], size > 0 ? (size_t)size : 0};
 	if (!error)
 		return 0;
 	(void)close(pipes[0][1]);

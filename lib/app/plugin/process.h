@@ -10,8 +10,9 @@
 /* A program that runs, in a process group of its own: its pipes, of which no read or write here waits. */
 struct k2i_process {
 	pid_t pid;
-	int input;  /* its standard input */
-	int errors; /* its standard error */
+	int input;         /* its standard input */
+	int errors;        /* its standard error */
+	size_t pipe_bytes; /* as much its input holds, in full pages */
 };
 
 /*

@@ -176,6 +176,13 @@ static int patterns_check(struct k2i_checker *checker, const struct k2i_rule *ru
 	return 0;
 }
 
+/* -ENOMEM. */
+static int rule_check(struct k2i_checker *checker, const struct k2i_rule *rule)
+{
+	plugin_check(checker, rule->place, rule->plugin);
+	return patterns_check(checker, rule);
+}
+
 /* The receiver ---------------------------------------------------------------------------------------------------- */
 
 /* Finds out whether a directory is there, or can be made in the nearest one that is. */
@@ -213,7 +220,7 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 	checker->errors = status;
 	status = 0;
 	for (size_t number = 0; number < (*settings)->rule_count && !status; number++)
-		status = patterns_check(checker, &(*settings)->rules[number]);
+		status = rule_check(checker, &(*settings)->rules[number]);
 	if (status || !(*settings)->receiver_present)
 		return status;
 	status = k2i_hosts_compile(*settings, checker->report, checker->argument, &hosts);

@@ -9,7 +9,9 @@
 
 /* Without records for so long a process ends, and another one begins with the next. */
 #define IDLE_NS (300 * K2I_SECOND_NS)
-/* The same where there are more than the receiver may have open. */
+/* So long processes have to end with the receiver. */
+#define STOP_NS (10 * K2I_SECOND_NS)
+/* The same as IDLE_NS where there are more than the receiver may have open. */
 #define CROWDED_NS (2 * K2I_SECOND_NS)
 
 /* For the plug-ins' thread ---------------------------------------------------------------------------------------- */
@@ -72,6 +74,7 @@ int k2i_exec_plugins_start(struct k2i_exec_sink *exec)
 		.command = exec->command,
 		.area = "output",
 		.ops = &plugin_ops,
+		.stop_ns = STOP_NS,
 		.starts = &exec->counters->plugin_starts,
 		.deaths = &exec->counters->plugin_deaths,
 		.refed_bytes = &exec->counters->plugin_refed_bytes,

@@ -71,8 +71,13 @@ static void world_open(struct world *world, const char *command)
 		open(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
 	assert_true(world->output >= 0);
 	assert_int_equal(k2i_plugin_command_parse(command, &world->command, message, sizeof(message)), 0);
-	world->options = (struct k2i_plugins_options){world->command, "test",         &world_ops,
-						      &world->starts, &world->deaths, &world->refed_bytes};
+	world->options = (struct k2i_plugins_options){.command = world->command,
+						      .area = "test",
+						      .ops = &world_ops,
+						      .stop_ns = 100 * K2I_MILLISECOND_NS,
+						      .starts = &world->starts,
+						      .deaths = &world->deaths,
+						      .refed_bytes = &world->refed_bytes};
 	assert_int_equal(k2i_plugins_start(&world->options, &world->plugins), 0);
 	assert_int_equal(k2i_plugin_open(world->plugins, "output", world, &world->plugin), 0);
 }

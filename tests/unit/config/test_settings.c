@@ -343,7 +343,8 @@ static void test_not_available(void **state)
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
 	expect_error(RECEIVER "TYPE=both\n", 5, "TYPE = both is not available in this version");
 	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=trans\n", 4, "TYPE = trans is not available");
-	expect_error(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nPLUGIN=x\n", 7, "PLUGIN is not available");
+	expect_error(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nPLUGIN=x\nPLUGINTRANS=yes\n", 5,
+		     "PLUGINTRANS = yes needs PLUGIN and TRUNS = yes");
 }
 
 static void test_whole_refused(void **state)

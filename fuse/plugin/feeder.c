@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/plugin/feeder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <k2hft/frame.h>
+
+#include "app/program/ring_stats.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "fuse/base/mount.h"
+#include "fuse/copy/outputfile.h"
+#include "fuse/intake/handles.h"
+#include "fuse/intake/write.h"
+#include "fuse/plugin/internal.h"
+
+#define SPAN_BYTES ((size_t)1024 * 1024)
+#define SPANS_MAX 16u /* of a lane, before the next one's turn */
+#define LOOK_MS 1000
+/* Those that have not ended within DRAINTIMEOUT; the keeper kills a worker 2 s behind that. */
+#define STOP_NS (200 * K2I_MILLISECOND_NS)
+#define NO_MEMORY_NS (20 * K2I_MILLISECOND_NS)
+
+static void loop_wake(const struct k2i_feeder *feeder)
+{
+	uint64_t one = 1;
+
+	(void)!write(feeder->loop_wake, &one, sizeof(one));
+}
+
+static void memory_await(void)
+{
+	struct timespec pause = k2i_timespec(NO_MEMORY_NS);
+
+	(void)nanosleep(&pause, NULL);
+}
+
+/* Plug-ins ----------------------------------------------------------------------------------------------------------- */
+
+static int fed_output_open(void *argument)
+{
+	struct k2i_fed *fed = argument;
+
+	return fed->piped ? k2i_fed_pipe(fed) : k2i_outputfile_lend(fed->lane->feeder->mount, fed->match, fed->path);
+}
+
+static bool fed_output_in_place(void *argument, int output)
+{
+	struct k2i_fed *fed = argument;
+
+	return fed->piped || k2i_outputfile_lent_in_place(fed->lane->feeder->mount, fed->match, fed->path, output);
+}
+
+static void fed_taken(void *argument, struct k2i_plugin_block *block, int error)
+{
+	struct k2i_fed *fed = argument;
+	struct k2i_feeder *feeder = fed->lane->feeder;
+	struct k2i_fed_span *span = block->owner;
+	bool read = false;
+
+	/* The ring keeps it then. */
+	if (error)
+		return;
+	(void)pthread_mutex_lock(&feeder->mutex);
+	read = --span->unread == 0;
+	(void)pthread_mutex_unlock(&feeder->mutex);
+	if (read)
+		k2i_feeder_wake(feeder);
+}
+
+static void fed_closed(void *argument)
+{
+	struct k2i_fed *fed = argument;
+	struct k2i_feeder *feeder = fed->lane->feeder;
+
+	(void)pthread_mutex_lock(&feeder->mutex);
+	fed->closed = true;
+	(void)pthread_mutex_unlock(&feeder->mutex);
+	k2i_feeder_wake(feeder);
+	loop_wake(feeder);
+}
+
+static const struct k2i_plugin_ops fed_ops = {fed_output_open, fed_output_in_place, fed_taken, fed_closed};
+
+static struct k2i_fed *fed_make(struct k2i_fed_lane *lane, const char *path)
+{
+	const struct k2i_mount *mount = lane->feeder->mount;
+	size_t room = strlen(path) + 1;
+	struct k2i_fed *fed = calloc(1, sizeof(*fed) + room);
+	char inside[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+
+	if (!fed)
+		return NULL;
+	memcpy(fed->path, path, room);
+	fed->lane = lane;
+	fed->match = k2i_rules_find(mount->rules, path);
+	fed->reads = -1;
+	fed->piped = lane->lane->plugin->plugin_transfers ||
+		     k2i_outputfile_inside(mount, fed->match, path, inside, sizeof(inside)) != 0;
+	if (k2i_plugin_open(lane->plugins, path, fed, &fed->plugin)) {
+		free(fed);
+		return NULL;
+	}
+	(void)pthread_mutex_lock(&lane->feeder->mutex);
+	fed->next = lane->fed;
+	lane->fed = fed;
+	(void)pthread_mutex_unlock(&lane->feeder->mutex);
+	return fed;
+}
+
+/* NULL: no memory, or nobody knows the stream, as in a ring file of another configuration. */
+static struct k2i_fed *fed_of(struct k2i_fed_lane *lane, uint32_t stream_id, bool *unknown)
+{
+	struct k2i_fed **place = &lane->streams[stream_id - 1], *fed = *place;
+	struct k2hft_stream stream;
+	uint32_t generation;
+
+	*unknown = k2hft_stream_find(lane->lane->ring, stream_id, &stream, &generation) != 0 ||
+		   !k2i_rules_find(lane->feeder->mount->rules, stream.path);
+	if (*unknown || (fed && fed->generation == generation))
+		return *unknown ? NULL : fed;
+	for (fed = lane->fed; fed && (fed->closing || strcmp(fed->path, stream.path) != 0); fed = fed->next)
+		continue;
+	if (!fed)
+		fed = fed_make(lane, stream.path);
+	if (!fed)
+		return NULL;
+	fed->stream_id = stream_id;
+	fed->generation = generation;
+	*place = fed;
+	return fed;
+}
+
+static void fed_close(struct k2i_fed *fed)
+{
+	if (fed->stream_id && fed->lane->streams[fed->stream_id - 1] == fed)
+		fed->lane->streams[fed->stream_id - 1] = NULL;
+	fed->closing = true;
+	k2i_plugin_close(fed->plugin);
+}
+
+/* Whether its last writer has ended, and all is read that was written; a rule of one file goes on. */
+static bool fed_is_over(const struct k2i_fed *fed)
+{
+	struct k2hft_stream stream;
+	uint32_t generation;
+
+	if (atomic_load(&fed->lane->feeder->ending))
+		return true;
+	return fed->lane->lane->plugin->directory && fed->stream_id &&
+	       (k2hft_stream_find(fed->lane->lane->ring, fed->stream_id, &stream, &generation) ||
+		generation != fed->generation);
+}
+
+static void feds_look(struct k2i_fed_lane *lane)
+{
+	struct k2i_fed **place = &lane->fed, *fed;
+	bool written = false;
+
+	for (fed = lane->fed; fed; fed = fed->next)
+		if (!fed->closing && fed_is_over(fed))
+			fed_close(fed);
+	(void)pthread_mutex_lock(&lane->feeder->mutex);
+	while ((fed = *place) != NULL) {
+		written |= fed->reads >= 0 && k2i_fed_read(fed);
+		if (fed->closed && fed->reads < 0 && !fed->written_bytes && !fed->handle_open) {
+			*place = fed->next;
+			free(fed->written);
+			free(fed);
+			continue;
+		}
+		place = &fed->next;
+	}
+	(void)pthread_mutex_unlock(&lane->feeder->mutex);
+	if (written)
+		loop_wake(lane->feeder);
+}
+
+/* Rings -------------------------------------------------------------------------------------------------------------- */
+
+static void block_push(struct k2i_fed_lane *lane, struct k2i_fed *fed, struct k2i_plugin_block *block,
+		       struct k2i_fed_span *span)
+{
+	if (!block)
+		return;
+	block->owner = span;
+	block->binary = lane->feeder->mount->settings->binary;
+	(void)pthread_mutex_lock(&lane->feeder->mutex);
+	span->unread++;
+	(void)pthread_mutex_unlock(&lane->feeder->mutex);
+	k2i_plugin_push(fed->plugin, block);
+}
+
+/* Chunks that follow each other in a stream are one block. */
+static void span_push(struct k2i_fed_lane *lane, const struct k2hft_span *from, struct k2i_fed_span *span)
+{
+	struct k2i_plugin_block *block = NULL;
+	struct k2i_fed *fed = NULL, *next;
+	struct k2hft_chunk_view view;
+	size_t offset = 0;
+	bool unknown;
+
+	while (k2hft_chunk_next(from->data, from->bytes, from->position, &offset, &view) > 0) {
+		while (!(next = fed_of(lane, view.chunk.stream_id, &unknown)) && !unknown)
+			memory_await();
+		if (!next)
+			continue;
+		if (next != fed) {
+			block_push(lane, fed, block, span);
+			block = NULL;
+		}
+		fed = next;
+		while (k2i_plugin_block_put(&block, (const char *)view.payload, view.payload_bytes))
+			memory_await();
+	}
+	block_push(lane, fed, block, span);
+}
+
+/* Whether there may be more. */
+static bool lane_read(struct k2i_fed_lane *lane)
+{
+	struct k2hft_ring *ring = lane->lane->ring;
+	struct k2i_fed_span *span;
+	struct k2hft_span from;
+	int claimed, count = 1;
+
+	for (unsigned spans = 0; spans < SPANS_MAX; spans++) {
+		span = calloc(1, sizeof(*span));
+		count = span ? k2hft_ring_read(ring, SPAN_BYTES, 0, &from, &claimed) : 0;
+		if (count == -EBADMSG)
+			(void)k2hft_ring_repair(ring);
+		if (count <= 0) {
+			free(span);
+			return !span || count == -EBADMSG;
+		}
+		span->end = from.position + from.bytes;
+		*lane->last = span;
+		lane->last = &span->next;
+		span_push(lane, &from, span);
+	}
+	return true;
+}
+
+/* Whether room became free. */
+static bool lane_release(struct k2i_fed_lane *lane)
+{
+	struct k2i_fed_span *span;
+	uint64_t end = 0;
+
+	(void)pthread_mutex_lock(&lane->feeder->mutex);
+	while ((span = lane->first) != NULL && span->unread == 0) {
+		lane->first = span->next;
+		if (!lane->first)
+			lane->last = &lane->first;
+		end = span->end;
+		free(span);
+	}
+	(void)pthread_mutex_unlock(&lane->feeder->mutex);
+	if (end)
+		(void)k2hft_ring_release(lane->lane->ring, end);
+	return end != 0;
+}
+
+/* The thread --------------------------------------------------------------------------------------------------------- */
+
+static size_t polled_count(struct k2i_feeder *feeder)
+{
+	size_t count = 1 + feeder->lane_count;
+
+	for (unsigned at = 0; at < feeder->lane_count; at++)
+		for (struct k2i_fed *fed = feeder->lanes[at].fed; fed; fed = fed->next)
+			count++;
+	return count;
+}
+
+/* The list is the feeder's to change; the mutex is for others, who look at it. */
+static void feeder_await(struct k2i_feeder *feeder, int timeout_ms)
+{
+	size_t count = polled_count(feeder), at = 0;
+	uint64_t woken;
+
+	if (count > feeder->polled_room) {
+		struct pollfd *polled = realloc(feeder->polled, 2 * count * sizeof(*polled));
+
+		if (!polled) {
+			memory_await();
+			return;
+		}
+		feeder->polled = polled;
+		feeder->polled_room = 2 * count;
+	}
+	feeder->polled[at++] = (struct pollfd){.fd = feeder->wake, .events = POLLIN};
+	(void)pthread_mutex_lock(&feeder->mutex);
+	for (unsigned number = 0; number < feeder->lane_count; number++) {
+		struct k2i_fed_lane *lane = &feeder->lanes[number];
+
+		feeder->polled[at++] =
+			(struct pollfd){.fd = k2hft_ring_wake_descriptor(lane->lane->ring), .events = POLLIN};
+		for (struct k2i_fed *fed = lane->fed; fed; fed = fed->next)
+			feeder->polled[at++] = (struct pollfd){
+				.fd = fed->written_bytes < K2I_FED_WRITTEN_MAX ? fed->reads : -1, .events = POLLIN};
+	}
+	(void)pthread_mutex_unlock(&feeder->mutex);
+	(void)poll(feeder->polled, count, timeout_ms);
+	if (feeder->polled[0].revents)
+		(void)!read(feeder->wake, &woken, sizeof(woken));
+}
+
+static void *feeder_run(void *argument)
+{
+	struct k2i_feeder *feeder = argument;
+
+	while (!atomic_load(&feeder->stopping)) {
+		bool more = false, released = false;
+		unsigned at;
+
+		for (at = 0; at < feeder->lane_count; at++) {
+			released |= lane_release(&feeder->lanes[at]);
+			more |= lane_read(&feeder->lanes[at]);
+			feds_look(&feeder->lanes[at]);
+			(void)k2hft_ring_recover(feeder->lanes[at].lane->ring);
+		}
+		if (released)
+			loop_wake(feeder);
+		for (at = 0; at < feeder->lane_count; at++)
+			more |= !k2hft_ring_sleep(feeder->lanes[at].lane->ring);
+		feeder_await(feeder, more ? 0 : LOOK_MS);
+		for (at = 0; at < feeder->lane_count; at++)
+			k2hft_ring_awake(feeder->lanes[at].lane->ring);
+	}
+	return NULL;
+}
+
+/* Contract ----------------------------------------------------------------------------------------------------------- */
+
+static int lane_start(struct k2i_feeder *feeder, struct k2i_fed_lane *lane)
+{
+	const struct k2i_rule *rule = lane->lane->plugin;
+	struct k2i_fed *fed;
+	char message[512] = "no memory";
+	int status = k2i_plugin_command_parse(rule->plugin, &lane->command, message, sizeof(message));
+
+	lane->last = &lane->first;
+	if (status) {
+		k2i_log(K2HFT_LOG_ERROR, "mount: PLUGIN = %s: %s", rule->plugin, message);
+		return status;
+	}
+	lane->options = (struct k2i_plugins_options){
+		.command = lane->command,
+		.area = "mount",
+		.ops = &fed_ops,
+		.stop_ns = STOP_NS,
+		.starts = &feeder->starts,
+		.deaths = &feeder->deaths,
+		.refed_bytes = &feeder->refed_bytes,
+	};
+	status = k2i_plugins_start(&lane->options, &lane->plugins);
+	if (status || rule->directory)
+		return status;
+	fed = fed_make(lane, rule->target);
+	if (!fed)
+		return -ENOMEM;
+	k2i_plugin_begin(fed->plugin);
+	return 0;
+}
+
+/* Handles of a worker that died have what its plug-ins wrote. */
+static void handles_release(struct k2i_mount *mount)
+{
+	struct k2i_handle *handle;
+
+	for (uint32_t number = 0; (handle = k2i_handle_next(mount->handles, &number));) {
+		if (handle->plugin && !handle->released)
+			k2i_write_release(mount, handle);
+	}
+}
+
+int k2i_feeder_start(struct k2i_mount *mount, int wake_fd)
+{
+	unsigned count = mount->lanes.plugins;
+	struct k2i_feeder *feeder;
+	int status = 0;
+
+	if (!count)
+		return 0;
+	handles_release(mount);
+	feeder = calloc(1, sizeof(*feeder) + count * sizeof(feeder->lanes[0]));
+	if (!feeder)
+		return -ENOMEM;
+	mount->feeder = feeder;
+	feeder->mount = mount;
+	feeder->loop_wake = wake_fd;
+	(void)pthread_mutex_init(&feeder->mutex, NULL);
+	feeder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (feeder->wake < 0)
+		return -errno;
+	for (; status == 0 && feeder->lane_count < count; feeder->lane_count++) {
+		struct k2i_fed_lane *lane = &feeder->lanes[feeder->lane_count];
+
+		lane->feeder = feeder;
+		lane->lane = &mount->lanes.lane[mount->lanes.takers + feeder->lane_count];
+		status = lane_start(feeder, lane);
+	}
+	if (status == 0)
+		status = k2i_thread_start(&feeder->thread, feeder_run, feeder);
+	feeder->started = status == 0;
+	return status;
+}
+
+static void lane_stop(struct k2i_fed_lane *lane)
+{
+	struct k2i_fed *fed;
+	struct k2i_fed_span *span;
+
+	k2i_plugins_stop(lane->plugins);
+	k2i_plugin_command_free(lane->command);
+	while ((fed = lane->fed) != NULL) {
+		lane->fed = fed->next;
+		if (fed->reads >= 0)
+			(void)close(fed->reads);
+		free(fed->written);
+		free(fed);
+	}
+	while ((span = lane->first) != NULL) {
+		lane->first = span->next;
+		free(span);
+	}
+}
+
+void k2i_feeder_stop(struct k2i_mount *mount)
+{
+	struct k2i_feeder *feeder = mount->feeder;
+
+	if (!feeder)
+		return;
+	atomic_store(&feeder->stopping, true);
+	k2i_feeder_wake(feeder);
+	if (feeder->started)
+		(void)pthread_join(feeder->thread, NULL);
+	for (unsigned at = 0; at < feeder->lane_count; at++)
+		lane_stop(&feeder->lanes[at]);
+	if (feeder->wake >= 0)
+		(void)close(feeder->wake);
+	(void)pthread_mutex_destroy(&feeder->mutex);
+	free(feeder->polled);
+	free(feeder);
+	mount->feeder = NULL;
+}
+
+bool k2i_feeder_drained(struct k2i_mount *mount)
+{
+	struct k2i_feeder *feeder = mount->feeder;
+	struct timespec pause = {.tv_nsec = (long)K2I_MILLISECOND_NS};
+	bool all = true;
+
+	if (!feeder)
+		return true;
+	for (unsigned at = 0; at < feeder->lane_count && all; at++) {
+		struct k2hft_ring_stats stats = k2i_ring_stats_get(feeder->lanes[at].lane->ring);
+
+		all = stats.tail == stats.head;
+	}
+	if (all && !atomic_exchange(&feeder->ending, true))
+		k2i_feeder_wake(feeder);
+	(void)pthread_mutex_lock(&feeder->mutex);
+	for (unsigned at = 0; at < feeder->lane_count; at++)
+		all = all && !feeder->lanes[at].fed;
+	(void)pthread_mutex_unlock(&feeder->mutex);
+	/* The loop asks again at once. */
+	if (!all)
+		(void)nanosleep(&pause, NULL);
+	return all;
+}
