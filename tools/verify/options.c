@@ -52,6 +52,19 @@ static int expectation_take(void *of, const char *text)
 	return 0;
 }
 
+static int retracted_take(void *of, const char *text)
+{
+	struct verify_options *options = of;
+	char **lists = reallocarray(options->retracted, options->retracted_count + 2, sizeof(*lists));
+
+	if (!lists)
+		return -ENOMEM;
+	options->retracted = lists;
+	lists[options->retracted_count++] = (char *)(uintptr_t)text;
+	lists[options->retracted_count] = NULL;
+	return 0;
+}
+
 #define AT(field) .at = offsetof(struct verify_options, field)
 static const struct command_option settings[] = {
 	COMMAND_OPTION("allow-missing-tail", 0, FLAG, READ, AT(allow_missing_tail)),
@@ -78,6 +91,7 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("rate", 0, NUMBER, MAKE, AT(rate), OPTION_RANGE(1, RATE_MAX)),
 	COMMAND_OPTION("receiver", 'r', TEXT, MAKE, AT(receiver), .needed = RECEIVER_NEEDED),
 	COMMAND_OPTION("reopen", 0, FLAG, MAKE, AT(reopen)),
+	COMMAND_OPTION("retracted", 0, CALL, READ, .needed = "a file is needed", .take = retracted_take),
 	COMMAND_OPTION("ring", 0, TEXT, MAKE, AT(ring_path)),
 	COMMAND_OPTION("run", 0, TEXT, READ, AT(run_text), .needed = RUN_NEEDED),
 	COMMAND_OPTION("seconds", 0, NUMBER, MAKE, AT(seconds), OPTION_RANGE(1, SECONDS_MAX)),

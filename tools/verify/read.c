@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tools/verify/retracted.h"
 #include "tools/verify/tally.h"
 
 #define BUFFER_BYTES_FIRST (1024u * 1024)
@@ -15,6 +16,8 @@
 
 struct reader {
 	struct verify_tally tally;
+	struct verify_retracted retracted;
+	struct verify_skip *skip, *skip_end; /* the next ones of the file */
 	char *buffer;
 	size_t room;
 	/* The place in the file that is read now. */
@@ -112,6 +115,22 @@ static int rest_take(struct reader *reader)
 	return line_take(reader, reader->end - reader->begin, false);
 }
 
+/* How much may be read next, up to the next range that is left out: behind that, if it comes at once. */
+static size_t room_until_skip(struct reader *reader)
+{
+	size_t room = reader->room - reader->end;
+	uint64_t at = reader->offset + (reader->end - reader->begin);
+
+	while (reader->skip < reader->skip_end && reader->skip->offset == at) {
+		(void)lseek(reader->descriptor, (off_t)reader->skip->bytes, SEEK_CUR);
+		reader->offset += reader->skip->bytes;
+		at += reader->skip++->bytes;
+	}
+	if (reader->skip < reader->skip_end && reader->skip->offset - at < room)
+		room = (size_t)(reader->skip->offset - at);
+	return room;
+}
+
 static int descriptor_read(struct reader *reader)
 {
 	for (;;) {
@@ -122,7 +141,7 @@ static int descriptor_read(struct reader *reader)
 			return status;
 		if (reader->end == reader->room)
 			long_line_skip(reader);
-		got = read(reader->descriptor, reader->buffer + reader->end, reader->room - reader->end);
+		got = read(reader->descriptor, reader->buffer + reader->end, room_until_skip(reader));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -137,6 +156,21 @@ static int descriptor_read(struct reader *reader)
 	}
 }
 
+/* Without the ranges that are retracted. */
+static int file_read_apart(struct reader *reader, const char *file, bool standard)
+{
+	struct verify_skip *skips = NULL;
+	int64_t count = standard ? 0 : verify_retracted_find(&reader->retracted, file, reader->descriptor, &skips);
+	int status = count < 0 ? (int)count : 0;
+
+	reader->skip = skips;
+	reader->skip_end = skips && count > 0 ? skips + count : skips;
+	if (!status)
+		status = descriptor_read(reader);
+	free(skips);
+	return status;
+}
+
 static int file_read(struct reader *reader, const char *file)
 {
 	bool standard = strcmp(file, "-") == 0;
@@ -149,7 +183,7 @@ static int file_read(struct reader *reader, const char *file)
 	} else {
 		reader->begin = reader->end = reader->searched = 0;
 		reader->offset = 0;
-		status = descriptor_read(reader);
+		status = file_read_apart(reader, file, standard);
 		if (!standard)
 			(void)close(reader->descriptor);
 	}
@@ -179,8 +213,11 @@ int verify_read(const struct verify_options *options)
 	int status;
 
 	verify_tally_init(&reader.tally, options);
-	status = files_read(&reader);
+	status = verify_retracted_read(&reader.retracted, options->retracted);
+	if (status == STATUS_OK)
+		status = files_read(&reader);
 	verify_tally_free(&reader.tally);
+	verify_retracted_free(&reader.retracted);
 	free(reader.buffer);
 	return status;
 }

@@ -23,6 +23,7 @@ static const char help[] =
 	"      --prefix              a line may have other text before its record\n"
 	"      --inside              also behind it, as a FORMAT of the receiver adds\n"
 	"      --order WHERE         in all files as one, in each file, or none: where order is looked at (all)\n"
+	"      --retracted LIST      leaves out the ranges of a receiver's list; several times: of each\n"
 	"      --limit N             lists this many findings and missing ranges (20)\n\n"
 	"      --make                makes records:\n"
 	"  -n, --count COUNT         this many of each producer (100000)\n"
@@ -61,5 +62,6 @@ int k2i_command_verify(int argc, char **argv)
 	if (status == STATUS_OK && !options.help)
 		status = options.make ? verify_make(&options) : verify_read(&options);
 	free(options.expected);
+	free(options.retracted);
 	return status;
 }

@@ -3,6 +3,7 @@
 #define K2I_TOOLS_VERIFY_VERIFY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tools/base/errors.h"
@@ -18,7 +19,9 @@ struct verify_options {
 	uint64_t producers; /* 0: not said; not 0 with make */
 
 	/* reading */
-	char **files; /* NULL behind the last */
+	char **files;     /* NULL behind the last */
+	char **retracted; /* lists of ranges that do not count; the same, or NULL */
+	size_t retracted_count;
 	struct verify_expectation *expected;
 	uint64_t expected_count;
 	uint64_t expected_all; /* VERIFY_ANY_NUMBER: not said */
