@@ -57,4 +57,3 @@ arrives "$work/sent" trans/t
 quick sh -c "echo last >>'$mnt/one.log'" || fail write
 stop_mount
 printf 'A\nB\nC\nLAST\n' | cmp - "$work/new/dir/one.copy" || fail "one.copy: $(cat "$work/new/dir/one.copy")"
-exit 0

@@ -41,4 +41,3 @@ wait "$writer" || fail "the writer"
 until_true 30 same "$work/in" "$work/kept.copy" || fail "what hung: $(wc -c <"$work/kept.copy")"
 stop_mount
 cmp "$work/in" "$work/kept.copy" || fail "at the end"
-exit 0

@@ -27,4 +27,3 @@ all_there() { sort -u "$work/copies/f" | cmp -s - "$work/in"; }
 until_true 30 all_there || fail "records: $(sort -u "$work/copies/f" | diff - "$work/in" | head -n 5)"
 stop_mount
 sort -u "$work/copies/f" | cmp - "$work/in" || fail "at the end"
-exit 0
