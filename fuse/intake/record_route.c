@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/program/ring_stats.h"
+#include "base/prefix.h"
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
 #include "fuse/intake/spread.h"
@@ -72,12 +73,16 @@ enum route_kind { ROUTE_FILE, ROUTE_PLUGIN, ROUTE_WRITTEN };
 static unsigned route_lanes(const struct k2i_mount *mount, const struct k2i_rule *rule, enum route_kind kind,
 			    const char *path, uint32_t lanes[K2I_LANE_COUNT_MAX], unsigned *copies)
 {
+	const struct k2i_settings *settings = mount->settings;
+
 	if (kind == ROUTE_PLUGIN) {
 		lanes[0] = mount->lanes.takers;
 		while (mount->lanes.lane[lanes[0]].plugin != rule)
 			lanes[0]++;
 		return *copies = 1;
 	}
+	if (k2i_prefix_any((const char *const *)settings->except, settings->except_count, path))
+		return 0;
 	return rule->transfer && (kind == ROUTE_WRITTEN || !rule->plugin_transfers)
 		       ? k2i_spread_lanes(mount, path, lanes, copies)
 		       : 0;

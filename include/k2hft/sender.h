@@ -58,16 +58,18 @@ struct k2hft_sender_options {
 	 */
 	const struct k2hft_target *targets;
 	uint32_t target_count;
-	uint32_t spread;          /* K2HFT_SPREAD_* */
-	uint32_t copies;          /* with K2HFT_SPREAD_HASH: so many receivers get each record; 0 and 1: one */
-	uint32_t replica;         /* so many of the others may take over from one, 0: all; K2HFT_REPLICA_NONE */
-	uint32_t failover_ms;     /* as in struct k2hft_client_options */
-	uint32_t reserved_spread; /* 0 */
+	uint32_t spread;      /* K2HFT_SPREAD_* */
+	uint32_t copies;      /* with K2HFT_SPREAD_HASH: so many receivers get each record; 0 and 1: one */
+	uint32_t replica;     /* so many of the others may take over from one, 0: all; K2HFT_REPLICA_NONE */
+	uint32_t failover_ms; /* as in struct k2hft_client_options */
+	/* Streams whose names begin with one of these texts are not sent: their records are taken and counted. */
+	uint32_t except_count;
+	const char *const *except;
 };
 #define K2HFT_SENDER_OPTIONS_INIT                                                                                      \
 	{                                                                                                              \
 		sizeof(struct k2hft_sender_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, \
-			0, 0, 0, 0                                                                                     \
+			0, 0, 0, 0, NULL                                                                               \
 	}
 #define K2HFT_TARGETS_MAX 256u
 #define K2HFT_REPLICA_NONE UINT32_MAX
@@ -87,10 +89,11 @@ struct k2hft_sender_stats {
 	uint64_t unacked_records;                /* in the rings or in writers, and not acknowledged; likewise */
 	uint64_t refused_writes;                 /* calls of k2hft_writer_write and _lines that returned an error */
 	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
+	uint64_t excepted_records; /* taken, and not sent, as `except` of the options says */
 };
 #define K2HFT_SENDER_STATS_INIT                                                                                        \
 	{                                                                                                              \
-		sizeof(struct k2hft_sender_stats), 0, 0, 0, 0, 0, 0                                                    \
+		sizeof(struct k2hft_sender_stats), 0, 0, 0, 0, 0, 0, 0                                                 \
 	}
 
 /*

@@ -2,6 +2,7 @@
 #ifndef K2I_CLIENT_DIAL_H
 #define K2I_CLIENT_DIAL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct k2i_target { /* target.c: a receiver as its lane knows it */
 	struct k2i_resolve *resolve; /* NULL: none under way; it can't be ended, so it is the next try's, too */
 	uint64_t side_at_ns;         /* side.c: when it is greeted next */
 	uint32_t side_failures;      /* in a row */
+	atomic_bool gone;            /* it takes over no more; any thread */
 };
 
 struct k2i_dial {

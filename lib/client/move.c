@@ -102,7 +102,20 @@ static struct k2i_target *target_next(const struct k2hft_client *client)
 {
 	uint32_t at = (uint32_t)(client->dial.target - client->targets.list) + 1;
 
+	/* relaxed: the flag stands alone, and is only ever set. */
+	while (at < client->targets.count && atomic_load_explicit(&client->targets.list[at].gone, memory_order_relaxed))
+		at++;
 	return &client->targets.list[at < client->targets.count ? at : 0];
+}
+
+void k2i_client_target_gone(struct k2hft_client *client, const char *host, const char *port)
+{
+	for (uint32_t at = 1; at < client->targets.count; at++) {
+		struct k2i_target *target = &client->targets.list[at];
+
+		if (strcmp(target->host, host) == 0 && strcmp(target->port, port) == 0)
+			atomic_store_explicit(&target->gone, true, memory_order_relaxed);
+	}
 }
 
 /* All targets of a round are tried without a pause between them. */

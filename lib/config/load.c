@@ -195,6 +195,33 @@ static void pattern_add(struct loader *loader, const struct k2i_setting *setting
 		loader->status = -ENOMEM;
 }
 
+static void prefix_add(struct loader *loader, const struct k2i_ini_entry *entry, const struct k2i_place *place)
+{
+	struct k2i_settings *settings = loader->checker.settings;
+	char *text = strdup(entry->value), **prefix;
+
+	if (!text) {
+		loader->status = -ENOMEM;
+		return;
+	}
+	if (!entry->literal)
+		k2i_ini_unquote(text);
+	if (!k2i_prefix_parse(text)) {
+		k2i_checker_find(
+			&loader->checker, K2I_FINDING_ERROR, *place,
+			"%s = %s: use the beginning of a path below the mount; in it \\012 or \\0x0a is a byte, "
+			"and \\0134 a backslash",
+			entry->name, entry->value);
+	} else if (*text) {
+		prefix = array_add(loader, (void **)&settings->except, &settings->except_count, sizeof(*prefix));
+		if (prefix) {
+			*prefix = text;
+			return;
+		}
+	}
+	free(text);
+}
+
 /* A key that comes again in its section, or in another that is read as the same, replaces what it said before. */
 static void said_again(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
@@ -251,6 +278,10 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 	comment_like(loader, entry, &place);
 	if (setting->type == K2I_TYPE_PATTERN) {
 		pattern_add(loader, setting, entry->value, &place);
+		return;
+	}
+	if (setting->type == K2I_TYPE_PREFIX) {
+		prefix_add(loader, entry, &place);
 		return;
 	}
 	said_again(loader, setting, &place);

@@ -50,7 +50,7 @@ static void section_print(enum k2i_section section, const void *object, FILE *ou
 	(void)fprintf(output, "[%s]\n", k2i_section_name(section));
 	for (; setting < end; setting++)
 		if (setting->section == section && setting->effect == K2I_EFFECT_SETTING &&
-		    setting->type != K2I_TYPE_PATTERN)
+		    setting->type != K2I_TYPE_PATTERN && setting->type != K2I_TYPE_PREFIX)
 			setting_print(setting, object, output);
 }
 
@@ -104,8 +104,8 @@ static void words_print(const struct k2i_word *words, FILE *output)
 static void row_print(const struct k2i_setting *setting, FILE *output)
 {
 	static const char *const types[K2I_TYPE_COUNT] = {"text",   "path",    "relative", "target",  "output",
-							  "file",   "command", "host",     "pattern", "filter",
-							  "number", "size",    "mode"};
+							  "file",   "command", "host",     "pattern", "prefix",
+							  "filter", "number",  "size",     "mode"};
 	static const char *const effects[] = {"setting", "none", "refused"};
 	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
 

@@ -297,6 +297,9 @@ void k2i_settings_free(struct k2i_settings *settings)
 	}
 	free(settings->rules);
 	k2i_values_clear(K2I_SECTION_K2HTPDTOR, settings);
+	for (number = 0; number < settings->except_count; number++)
+		free(settings->except[number]);
+	free(settings->except);
 	k2i_values_clear(K2I_SECTION_K2HFTFUSE, settings);
 	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, settings);
 	for (number = 0; number < settings->included_count; number++)

@@ -111,6 +111,8 @@ struct k2i_settings {
 	size_t sender_count;
 	/* K2HTPDTOR */
 	bool broadcast; /* K2HTPDTOR_BROADCAST */
+	char **except;  /* K2HTPDTOR_EXCEPT_KEY: streams whose names begin so are not sent */
+	size_t except_count;
 	/* K2HFTFUSE */
 	bool fuse_present;
 	uint64_t copies;                /* COPIES */

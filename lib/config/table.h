@@ -16,6 +16,7 @@ enum k2i_value_type {
 	K2I_TYPE_COMMAND,  /* a program and its arguments, with their quotes as written */
 	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
+	K2I_TYPE_PREFIX,   /* the beginning of a path below the mount, with octal and hexadecimal escapes; repeatable */
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
 	K2I_TYPE_NUMBER,
 	K2I_TYPE_SIZE, /* a number with K, M, G or T behind it */
@@ -78,6 +79,8 @@ enum k2i_section k2i_setting_elsewhere(const char *name);
 /* Parses text without quotes into the field of `object`, if the key has an effect. 0, -ENOMEM, or -EINVAL with the reason. */
 int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *object, char *message,
 		    size_t message_room);
+/* Puts what K2I_TYPE_PREFIX says in place of the text. False: it can't be the beginning of a path. */
+bool k2i_prefix_parse(char *text);
 /* Sets every field of a section's struct to its default. 0 or -ENOMEM. */
 int k2i_values_default(enum k2i_section section, void *object);
 /* Gives a copy of a section's struct texts of its own. */

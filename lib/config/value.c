@@ -310,6 +310,40 @@ static void stand_in(const struct k2i_setting *setting, const char *text, void *
 		number_store(setting, K2I_OUTPUT_REFUSED, object);
 }
 
+/* The byte behind a backslash: 0 and up to three octal digits, or 0x and two hexadecimal ones. -1: there is none. */
+static int escape_read(const char **at)
+{
+	static const char octal[] = "01234567", hexadecimal[] = "0123456789abcdefABCDEF";
+	bool hex = (*at)[1] == '0' && (*at)[2] == 'x';
+	const char *digits = *at + (hex ? 3 : 2);
+	size_t count = strspn(digits, hex ? hexadecimal : octal), most = hex ? 2 : 3;
+	char text[4] = "";
+	unsigned long value;
+
+	count = count < most ? count : most;
+	if ((*at)[1] != '0' || !count)
+		return -1;
+	memcpy(text, digits, count);
+	value = strtoul(text, NULL, hex ? 16 : 8);
+	*at = digits + count;
+	return value && value <= UINT8_MAX ? (int)value : -1;
+}
+
+bool k2i_prefix_parse(char *text)
+{
+	const char *from = text + strspn(text, "/");
+	int byte;
+
+	while (*from) {
+		byte = *from == '\\' ? escape_read(&from) : (unsigned char)*from++;
+		if (byte < 0)
+			return false;
+		*text++ = (char)byte;
+	}
+	*text = '\0';
+	return true;
+}
+
 static int field_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
 {
 	switch (setting->type) {
@@ -326,8 +360,9 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 	case K2I_TYPE_TARGET:
 		return relative_store(setting, text, object, message, room);
 	case K2I_TYPE_PATTERN:
+	case K2I_TYPE_PREFIX:
 	case K2I_TYPE_FILTER:
-		return 0; /* not fields: settings.c adds patterns to a list, and a filter has nothing to set */
+		return 0; /* not fields: load.c adds patterns and prefixes to a list, and a filter has nothing to set */
 	case K2I_TYPE_NUMBER:
 	case K2I_TYPE_SIZE:
 		return number_parse(setting, text, object, message, room);
@@ -384,7 +419,7 @@ void k2i_values_clear(enum k2i_section section, void *object)
 
 	for (; setting < end; setting++) {
 		if (setting->section != section || setting->effect != K2I_EFFECT_SETTING ||
-		    setting->type == K2I_TYPE_PATTERN)
+		    setting->type == K2I_TYPE_PATTERN || setting->type == K2I_TYPE_PREFIX)
 			continue;
 		if (is_text(setting))
 			free(*(char **)field(setting, object));

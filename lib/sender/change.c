@@ -114,6 +114,8 @@ static int target_remove(struct k2hft_sender *sender, const char *home)
 		return -EINVAL;
 	(void)pthread_mutex_lock(&sender->mutex);
 	lane->removed = true;
+	for (uint32_t at = 0; at < sender->lane_count; at++)
+		k2i_client_target_gone(sender->lanes[at]->client, lane->target.host, lane->target.port);
 	lanes_changed(sender);
 	(void)pthread_mutex_unlock(&sender->mutex);
 	return k2i_lane_end_begin(lane);

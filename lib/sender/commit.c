@@ -27,6 +27,17 @@ static void commit_failed(struct k2hft_writer *writer, int status, uint32_t reco
 			"sender: %u records lost: commit: %s", record_count, strerror(-status));
 }
 
+/* The claim was made all the same, so that writers know one way to fill it. */
+static int claim_except(struct k2hft_writer *writer, uint32_t record_count, uint16_t flags)
+{
+	k2i_writer_discard_claim(writer);
+	writer->record_goes_on = flags & K2HFT_CHUNK_CONTINUES;
+	/* relaxed: nothing else is ordered by a counter. */
+	(void)atomic_fetch_add_explicit(&writer->sender->excepted_records, writer->record_goes_on ? 0 : record_count,
+					memory_order_relaxed);
+	return 0;
+}
+
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
 			    size_t bytes)
 {
@@ -37,8 +48,12 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 		.writer_pid = writer->writer_pid,
 		.flags = flags,
 	};
-	int status = writer->copy_count > 1 ? k2i_copies_commit(writer, &chunk, bytes)
-					    : k2hft_producer_commit(writer->to->producer, &chunk, 0, bytes);
+	int status;
+
+	if (writer->excepted)
+		return claim_except(writer, record_count, flags);
+	status = writer->copy_count > 1 ? k2i_copies_commit(writer, &chunk, bytes)
+					: k2hft_producer_commit(writer->to->producer, &chunk, 0, bytes);
 
 	writer->record_goes_on = flags & K2HFT_CHUNK_CONTINUES;
 	if (status == 0 && writer->record_goes_on)

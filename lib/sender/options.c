@@ -130,9 +130,12 @@ int k2i_sender_options_check(struct k2hft_sender_options *options)
 
 	if (options->full > K2HFT_FULL_DROP)
 		return k2i_option_refuse("full = %u is not known", options->full);
-	if (options->reserved || options->reserved_spread)
-		return k2i_option_refuse("reserved = %u and reserved_spread = %u are not both 0", options->reserved,
-					 options->reserved_spread);
+	if (options->reserved)
+		return k2i_option_refuse("reserved = %u is not 0", options->reserved);
+	for (uint32_t at = 0; at < options->except_count; at++)
+		if (!options->except || !options->except[at] || !*options->except[at])
+			return k2i_option_refuse("except_count = %u, but an except is NULL or empty",
+						 options->except_count);
 	if (options->target_count) {
 		status = targets_check(options);
 	} else {
@@ -143,8 +146,22 @@ int k2i_sender_options_check(struct k2hft_sender_options *options)
 	return status ? status : spread_check(options);
 }
 
+static const char *const *except_copy(const struct k2hft_sender_options *options, bool *enough)
+{
+	const char **copy = options->except_count ? calloc(options->except_count, sizeof(*copy)) : NULL;
+
+	*enough &= copy || !options->except_count;
+	for (uint32_t at = 0; copy && at < options->except_count; at++) {
+		copy[at] = strdup(options->except[at]);
+		*enough &= copy[at] != NULL;
+	}
+	return (const char *const *)copy;
+}
+
 int k2i_sender_options_copy(const struct k2hft_sender_options *options, struct k2hft_sender_options *copy)
 {
+	bool enough = true;
+
 	*copy = *options;
 	copy->host = copy->port = NULL;
 	copy->tls = NULL;
@@ -152,11 +169,16 @@ int k2i_sender_options_copy(const struct k2hft_sender_options *options, struct k
 	copy->target_count = 0;
 	copy->host_name = options->host_name ? strdup(options->host_name) : NULL;
 	copy->ring_path = options->ring_path ? strdup(options->ring_path) : NULL;
-	return !copy->host_name == !options->host_name && !copy->ring_path == !options->ring_path ? 0 : -ENOMEM;
+	copy->except = except_copy(options, &enough);
+	enough &= !copy->host_name == !options->host_name && !copy->ring_path == !options->ring_path;
+	return enough ? 0 : -ENOMEM;
 }
 
 void k2i_sender_options_free(struct k2hft_sender_options *copy)
 {
+	for (uint32_t at = 0; copy->except && at < copy->except_count; at++)
+		free((char *)copy->except[at]);
+	free((void *)copy->except);
 	free((char *)copy->host_name);
 	free((char *)copy->ring_path);
 }

@@ -253,6 +253,7 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 		known.unacked_records += k2i_ring_stats(sender->lanes[at]->ring).unacked_records;
 	(void)pthread_mutex_unlock(&sender->mutex);
 	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
+	known.excepted_records = atomic_load_explicit(&sender->excepted_records, memory_order_relaxed);
 	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
 	known.unacked_records += open_records;
 	return k2i_stats_copy(stats, &known, sizeof(known));

@@ -14,6 +14,7 @@
 
 #include "base/caller.h"
 #include "base/clock.h"
+#include "base/prefix.h"
 #include "base/utf8.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
@@ -71,6 +72,7 @@ static int writer_create(struct k2hft_sender *sender, const char *path, uint32_t
 	made->sender = sender;
 	made->full = sender->full;
 	made->random = k2i_clock_ns(CLOCK_MONOTONIC) | 1;
+	made->excepted = k2i_prefix_any(sender->options.except, sender->options.except_count, path);
 	made->asymmetric = sender->asymmetric;
 	made->binary = mode == K2HFT_STREAM_BINARY;
 	made->each_call = sender->attached;

@@ -80,6 +80,7 @@ struct k2hft_writer {
 	struct k2i_writer_behind *behind;
 	uint32_t behind_count;
 	uint32_t lanes_version; /* of the sender's, that the places are from */
+	bool excepted;          /* its records are not sent */
 	bool draws;             /* K2HFT_SPREAD_RANDOM, of more than one */
 	bool record_goes_on;    /* the last chunk ended in the middle of a record: the next one goes after it */
 	uint64_t random;

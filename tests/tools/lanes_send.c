@@ -102,8 +102,8 @@ int main(int argc, char **argv)
 
 	if (argc != 3 + (int)TARGETS)
 		return 2;
-	streams = (unsigned)atoi(argv[1]);
-	count = (unsigned)atoi(argv[2]);
+	streams = (unsigned)strtoul(argv[1], NULL, 10);
+	count = (unsigned)strtoul(argv[2], NULL, 10);
 	for (unsigned at = 0; at < TARGETS; at++)
 		targets[at] = (struct k2hft_target){.host = "127.0.0.1", .port = argv[3 + at]};
 	options.targets = targets;

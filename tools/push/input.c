@@ -13,7 +13,7 @@
 
 /* Waits look around this often: for an interrupt, for progress to show. */
 #define SLICE_MS 100
-/* One for room with any of several receivers does so this often. */
+/* A wait for room with any of several receivers does so this often. */
 #define ANY_ROOM_MS 2
 /* Beside the outcomes of push_input. */
 #define READ_MORE 100

@@ -223,6 +223,22 @@ static void test_lists_wrong(void **state)
 	list_wrong("h[1-2,1]", "a second [SVRNODE] for h1:1, after that of line 3");
 }
 
+static void test_except(void **state)
+{
+	struct k2i_settings *settings;
+
+	(void)state;
+	settings = load("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=/tmp/\nK2HTPDTOR_EXCEPT_KEY=\nK2HTPDTOR_EXCEPT_KEY=a\\0x2eb\\056c\n"
+			SENDER);
+	assert_int_equal(settings->except_count, 2);
+	assert_string_equal(settings->except[0], "tmp/");
+	assert_string_equal(settings->except[1], "a.b.c");
+	k2i_settings_free(settings);
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=a\\0\n" SENDER, 2, "use the beginning of a path");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=a\\n\n" SENDER, 2, "use the beginning of a path");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=a\\0x00\n" SENDER, 2, "use the beginning of a path");
+}
+
 #define TWO "[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\n[SVRNODE]\nNAME=b\n"
 
 static void test_several_receivers(void **state)
@@ -252,7 +268,7 @@ int main(void)
 		cmocka_unit_test(test_own_server),   cmocka_unit_test(test_own_server_unknown),
 		cmocka_unit_test(test_sender_tls),   cmocka_unit_test(test_other_programs),
 		cmocka_unit_test(test_split),        cmocka_unit_test(test_nodes_only),
-		cmocka_unit_test(test_init_in_vain), cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_init_in_vain), cmocka_unit_test(test_except), cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_lists_wrong),  cmocka_unit_test(test_several_receivers),
 	};
 

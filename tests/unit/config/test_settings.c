@@ -339,7 +339,6 @@ static void test_not_available(void **state)
 	(void)state;
 	expect_error("[SVRNODE]\nENDPOINTS=a:1\nNAME=a\nPORT=1\n[K2HFTFUSE]\n", 2, "ENDPOINTS is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=/a\n" SENDER, 2, "K2HTPDTOR_FILE is not available");
-	expect_error("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=a\n" SENDER, 2, "K2HTPDTOR_EXCEPT_KEY is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
 	expect_error(RECEIVER "TYPE=both\n", 5, "TYPE = both is not available in this version");
 	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=trans\n", 4, "TYPE = trans is not available");

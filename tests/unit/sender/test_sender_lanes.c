@@ -345,6 +345,37 @@ static void copies_drop_for_one(void **state)
 	free(text);
 }
 
+/* Its writers know nothing of it. */
+static void an_excepted_stream_is_not_sent(void **state)
+{
+	static const char *const except[] = {"none", "s1.", "s2"};
+	struct world *world = *state;
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct k2hft_writer *writer;
+	void *memory;
+	size_t bytes;
+
+	world->options.except = except;
+	world->options.except_count = 3;
+	sender_open(world);
+	streams_write(world, 100);
+	writer = writer_make(world, 1);
+	assert_int_equal(k2hft_writer_lines(writer, "a\nb", 3, NULL), 0);
+	assert_int_equal(k2hft_writer_lines_end(writer), 0);
+	assert_int_equal(k2hft_writer_reserve(writer, &memory, &bytes), 0);
+	memcpy(memory, "c\n", 2);
+	assert_int_equal(k2hft_writer_commit(writer, 2), 0);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_flush(world->sender, LONG_MS), 0);
+	assert_int_equal(k2hft_sender_stats(world->sender, &stats), 0);
+	assert_int_equal(stats.excepted_records, 203);
+	assert_int_equal(stats.written_records, 100 * STREAMS + 3);
+	assert_int_equal(stats.unacked_records, 0);
+	sender_close(world);
+	for (unsigned stream = 0; stream < STREAMS; stream++)
+		assert_int_equal(holders_count(world, stream), stream != 1 && stream != 2);
+}
+
 static void options_are_refused(void **state)
 {
 	struct world *world = *state;
@@ -362,7 +393,7 @@ static void options_are_refused(void **state)
 	assert_int_equal(k2hft_sender_open(&options, &world->sender), -EINVAL);
 	options = good, options.copies = 2, options.spread = K2HFT_SPREAD_RANDOM;
 	assert_int_equal(k2hft_sender_open(&options, &world->sender), -EINVAL);
-	options = good, options.reserved_spread = 1;
+	options = good, options.except_count = 1;
 	assert_int_equal(k2hft_sender_open(&options, &world->sender), -EINVAL);
 	world->targets[1] = world->targets[0];
 	assert_int_equal(k2hft_sender_open(&good, &world->sender), -EINVAL);
@@ -496,6 +527,7 @@ int main(void)
 		WORLD_TEST(pieces_stay_together),
 		WORLD_TEST(copies_block),
 		WORLD_TEST(copies_drop_for_one),
+		WORLD_TEST(an_excepted_stream_is_not_sent),
 		WORLD_TEST(options_are_refused),
 		WORLD_TEST(receivers_come_and_go),
 		WORLD_TEST(a_stream_waits_for_its_old_lane),
