@@ -20,6 +20,10 @@ class LanesWorld(World):
     def __init__(self, options, random):
         super().__init__(options, random, "lanes")
         self.spread = random.choice(["hash", "hash", "random"])
+        if self.spread == "random" and not self.formatted:
+            # A receiver that takes over writes two lanes to a file: then no record may come in pieces, as in one for all.
+            self.ring_bytes = random.choice(["1M", "4M", "16M"])
+            self.piece_bytes = {"1M": 128, "4M": 512, "16M": 2048}[self.ring_bytes] << 10
         self.receivers = []
         self.switch = self.senders = None
 

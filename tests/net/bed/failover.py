@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from parts.process import Trouble
+from parts.process import Trouble, wait_until
 
 from .senders import Library, Mount, Push
 
@@ -13,6 +13,7 @@ ROUNDS = 100
 ROUNDS_SHORT = 2
 LOOK_S = 0.002
 WAIT_S = 30
+HOME_S = 0.3
 LIMIT_S = 1.5  # with FAILOVERTIME = 1
 
 
@@ -52,6 +53,12 @@ class Watch(threading.Thread):
             time.sleep(LOOK_S / 2)
         raise Trouble(f"{stream} does not arrive at {', '.join(one.name for one in receivers)} within {WAIT_S} s")
 
+    def await_home(self, home, stream):
+        """It grows there and nowhere else: what was on its way while the link was dead can arrive before it returns."""
+        elsewhere = [place for place in self.places if place[1] == stream and place[0] is not home]
+        wait_until(lambda: self.grown[home, stream] > max(self.grown[place] for place in elsewhere) + HOME_S, WAIT_S,
+                   f"{stream} is at {home.name} again")
+
 
 def failover(bed, watch, victim, hurt, heal):
     """The seconds that each stream of the victim took."""
@@ -65,10 +72,9 @@ def failover(bed, watch, victim, hurt, heal):
         first = watch.await_growth(others, stream, at)
         took.append(first - min(at, watch.grown[victim, stream]))
     bed.pause(bed.random.uniform(0, 0.5))
-    at = time.monotonic()
     heal(victim)
     for stream in streams:
-        watch.await_growth([victim], stream, at)
+        watch.await_home(victim, stream)
     return took
 
 
