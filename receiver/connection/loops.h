@@ -21,7 +21,7 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
  */
 int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /*
- * Once a second, from the thread that calls k2i_loops_serve and waits for no disk: tells the peers of a loop that does,
+ * Now and then, from the thread that calls k2i_loops_serve and waits for no disk: tells the peers of a loop that does,
  * and has not moved since the last time, that it is slow. A loop that moves answers them itself.
  */
 void k2i_loops_watch(struct k2i_loops *loops);

@@ -115,7 +115,8 @@ static void on_watch(evutil_socket_t descriptor, short what, void *argument)
 
 static int events_open(struct k2i_receiver *receiver)
 {
-	struct timeval second = {1, 0};
+	/* Told within twice that, a sender does not go to another receiver, even if it waits for no more than a second. */
+	struct timeval interval = {0, 400000};
 	unsigned i;
 
 	receiver->base = event_base_new();
@@ -127,7 +128,7 @@ static int events_open(struct k2i_receiver *receiver)
 			return -ENOMEM;
 	}
 	receiver->watch = event_new(receiver->base, -1, EV_PERSIST, on_watch, receiver);
-	return receiver->watch && !event_add(receiver->watch, &second) ? 0 : -ENOMEM;
+	return receiver->watch && !event_add(receiver->watch, &interval) ? 0 : -ENOMEM;
 }
 
 /* Configuration -------------------------------------------------------------------------------------------------- */

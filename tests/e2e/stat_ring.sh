@@ -37,7 +37,7 @@ above good sent_bytes 0 || fail "no bytes"
 is good committed_bytes "$(stat -c %s "$dir/numbers")" || fail "committed bytes: $(counter good committed_bytes)"
 is good acked_records 200000 || fail "acknowledged records"
 is good connects 1 || fail "connects"
-is good openings 1 || fail "openings"
+is good epoch 1 || fail "epoch"
 is good unacked_records 0 || fail "unacknowledged records"
 for ring in good cut; do
 	lossy $ring && fail "a loss: $(cat "$dir/shown")"
