@@ -151,7 +151,8 @@ K2HFT_API int k2hft_ring_descriptor(const struct k2hft_ring *ring);
 
 /*
  * Returns the memory in which each address of k2hft_producer_reserve lies, for calls such as mlock(2) and madvise(2),
- * and its length in `*bytes`: twice ring_bytes, since the data are mapped twice in a row. Any thread. Since 0.1.0.
+ * and its length in `*bytes`: twice ring_bytes and more, since the data are mapped twice in a row, and small areas behind
+ * them. Any thread. Since 0.1.0.
  */
 K2HFT_API void *k2hft_ring_memory(const struct k2hft_ring *ring, size_t *bytes);
 

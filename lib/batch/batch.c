@@ -41,7 +41,7 @@ static uint64_t span_end(const struct k2hft_span *span)
  */
 static void join(const struct k2hft_ring *ring, struct k2hft_span *span, const struct k2hft_span *more)
 {
-	span->data = k2i_ring_at(ring, span->position);
+	span->data = k2i_ring_first_view(ring, span->data);
 	span->bytes += more->bytes;
 	span->record_count += more->record_count;
 	span->chunk_count += more->chunk_count;

@@ -45,5 +45,6 @@
 #define K2I_KIND_CHUNK 2u     /* committed */
 #define K2I_KIND_GAP 3u       /* room given back; may be only the 8 bytes of its mark */
 #define K2I_KIND_DISCARDED 4u /* given up by its producer, or for one that died */
+#define K2I_KIND_SWITCH 5u    /* and the next two: a gap, behind which area 0, 1, 2 of the ring goes on */
 
 #endif

@@ -17,18 +17,18 @@ struct sum {
 struct backlog_walk {
 	const struct k2hft_ring *ring;
 	struct sum sums[K2HFT_STREAM_COUNT_MAX];
-	uint64_t from, bytes; /* the part of the data that `window` has, by offset */
+	uint64_t from, bytes; /* the part of the file that `window` has */
 	uint8_t window[WINDOW_BYTES];
 };
 
-/* Copies `bytes` at an offset of the data, which the window is moved to if they are not in it. false: the file ends. */
+/* Copies `bytes` at an offset of the file, which the window is moved to if they are not in it. false: the file ends. */
 static bool window_copy(struct backlog_walk *walk, uint64_t offset, void *to, size_t bytes)
 {
 	ssize_t got;
 
 	if (offset < walk->from || offset + bytes > walk->from + walk->bytes) {
 		do
-			got = pread(walk->ring->descriptor, walk->window, WINDOW_BYTES, (off_t)(K2I_DATA_AT + offset));
+			got = pread(walk->ring->descriptor, walk->window, WINDOW_BYTES, (off_t)offset);
 		while (got < 0 && errno == EINTR);
 		walk->from = offset;
 		walk->bytes = got > 0 ? (uint64_t)got : 0;
@@ -40,14 +40,15 @@ static bool window_copy(struct backlog_walk *walk, uint64_t offset, void *to, si
 }
 
 /* A chunk goes on at the beginning of the data where these end, also within its header. */
-static bool header_copy(struct backlog_walk *walk, uint64_t position, uint8_t header[K2HFT_CHUNK_HEADER_BYTES])
+static bool header_copy(struct backlog_walk *walk, uint64_t place, uint8_t header[K2HFT_CHUNK_HEADER_BYTES])
 {
-	uint64_t offset = position & (walk->ring->capacity - 1), left = walk->ring->capacity - offset;
+	const struct k2i_area *area = k2i_area_of(walk->ring, place);
+	uint64_t offset = place & area->mask, left = area->bytes - offset;
 	size_t first = left < K2HFT_CHUNK_HEADER_BYTES ? (size_t)left : K2HFT_CHUNK_HEADER_BYTES;
 
-	return window_copy(walk, offset, header, first) &&
+	return area->bytes && window_copy(walk, area->file_at + offset, header, first) &&
 	       (first == K2HFT_CHUNK_HEADER_BYTES ||
-		window_copy(walk, 0, header + first, K2HFT_CHUNK_HEADER_BYTES - first));
+		window_copy(walk, area->file_at, header + first, K2HFT_CHUNK_HEADER_BYTES - first));
 }
 
 static uint64_t word_get(const uint8_t *from)
@@ -83,13 +84,14 @@ static void backlog_sum(struct backlog_walk *walk)
 {
 	const struct k2hft_ring *ring = walk->ring;
 	/* relaxed: a copy, which nobody changes. */
-	uint64_t position = k2i_align_down(atomic_load_explicit(&ring->header->head, memory_order_relaxed), 8);
+	uint64_t place = atomic_load_explicit(&ring->header->head, memory_order_relaxed) & ~UINT64_C(1);
 	uint64_t tail = k2i_tail_load(ring), size;
 	uint8_t header[K2HFT_CHUNK_HEADER_BYTES];
 	unsigned kind;
 
-	for (; position < tail && header_copy(walk, position, header); position += size) {
-		kind = k2i_mark_read(ring, position, word_get(header), &size);
+	for (; k2i_position(place) < tail && header_copy(walk, place, header);
+	     place = k2i_place_behind(place, kind, size)) {
+		kind = k2i_mark_read(ring, place, word_get(header), &size);
 		if (!kind)
 			return;
 		if (kind == K2I_KIND_CHUNK)

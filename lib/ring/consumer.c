@@ -12,38 +12,38 @@
  * lap of the head and its fields fit together.
  */
 
-/* Kind of the whole entry at `position`, 0 if there is none. */
-static unsigned entry_kind(struct k2hft_ring *ring, uint64_t position, uint64_t *size)
+/* Kind of the whole entry at `place`, 0 if there is none, and where the next one begins. */
+static unsigned entry_kind(struct k2hft_ring *ring, uint64_t place, uint64_t *behind)
 {
 	/* A1 */
-	uint64_t mark = atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire);
-	unsigned kind = k2i_mark_read(ring, position, mark, size);
+	uint64_t mark = atomic_load_explicit(&k2i_entry_at(ring, place)->mark, memory_order_acquire), size;
+	unsigned kind = k2i_mark_read(ring, place, mark, &size);
 
-	if (kind && position + *size > ring->tail_seen) {
+	*behind = k2i_place_behind(place, kind, size);
+	if (!kind || !k2i_entry_valid(ring, ring->head, place, kind, *behind))
+		return 0;
+	if (k2i_position(*behind) > ring->tail_seen) {
 		ring->tail_seen = k2i_tail_load(ring);
-		if (position > ring->tail_seen || *size > ring->tail_seen - position)
+		if (k2i_position(*behind) > ring->tail_seen)
 			return 0;
 	}
 	return kind;
 }
 
-static bool is_gap(unsigned kind)
+static void read_move(struct k2hft_ring *ring, uint64_t place)
 {
-	return kind == K2I_KIND_GAP || kind == K2I_KIND_DISCARDED;
-}
-
-static void read_move(struct k2hft_ring *ring, uint64_t position)
-{
-	ring->read = position;
+	ring->read = k2i_position(place);
+	ring->read_area = place & K2I_PLACE_AREA;
 	/* relaxed: for statistics only. */
-	atomic_store_explicit(&ring->header->read, position, memory_order_relaxed);
+	atomic_store_explicit(&ring->header->read, place, memory_order_relaxed);
 }
 
-static void head_move(struct k2hft_ring *ring, uint64_t position)
+static void head_move(struct k2hft_ring *ring, uint64_t place)
 {
-	ring->head = position;
+	ring->head = k2i_position(place);
+	ring->head_area = place & K2I_PLACE_AREA;
 	/* R4, R7 */
-	atomic_store_explicit(&ring->header->head, position, memory_order_seq_cst);
+	atomic_store_explicit(&ring->header->head, place, memory_order_seq_cst);
 	/* A7 */
 	if (atomic_load_explicit(&ring->header->space_waiters, memory_order_seq_cst))
 		k2i_space_wake(ring);
@@ -52,21 +52,21 @@ static void head_move(struct k2hft_ring *ring, uint64_t position)
 /* Moves `read` over gaps, and the head with it if nothing before them waits for an acknowledgement. */
 static void gaps_skip(struct k2hft_ring *ring)
 {
-	uint64_t position = ring->read, size;
+	uint64_t place = k2i_read_place(ring), behind;
 
-	while (is_gap(entry_kind(ring, position, &size)))
-		position += size;
-	if (position == ring->read)
+	while (k2i_kind_gap(entry_kind(ring, place, &behind)))
+		place = behind;
+	if (k2i_position(place) == ring->read)
 		return;
 	if (ring->head == ring->read)
-		head_move(ring, position);
-	read_move(ring, position);
+		head_move(ring, place);
+	read_move(ring, place);
 }
 
 /* Why there is no chunk at `read`: 0 nothing was committed, or it is there now; -EBADMSG the entry is damaged. */
 static int absence(struct k2hft_ring *ring, int *claimed)
 {
-	uint64_t position = ring->read, size, mark;
+	uint64_t place = k2i_read_place(ring), position = ring->read, behind, size, mark;
 	/* A5 */
 	uint64_t give_backs = atomic_load_explicit(&ring->header->give_backs, memory_order_acquire);
 	uint64_t tail = k2i_tail_load(ring);
@@ -76,13 +76,14 @@ static int absence(struct k2hft_ring *ring, int *claimed)
 		return 0;
 	*claimed = k2i_position_claimed(ring, position);
 	/* A1 */
-	mark = atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire);
-	kind = k2i_mark_read(ring, position, mark, &size);
-	if (kind && size <= tail - position) {
+	mark = atomic_load_explicit(&k2i_entry_at(ring, place)->mark, memory_order_acquire);
+	kind = k2i_mark_read(ring, place, mark, &size);
+	behind = k2i_place_behind(place, kind, size);
+	if (kind && size <= tail - position && k2i_entry_valid(ring, ring->head, place, kind, behind)) {
 		struct k2i_chunk_fields fields;
 
 		*claimed = kind == K2I_KIND_CLAIMED;
-		return kind == K2I_KIND_CHUNK && !k2i_chunk_read(ring, position, size, &fields) ? -EBADMSG : 0;
+		return kind == K2I_KIND_CHUNK && !k2i_chunk_read(ring, place, size, &fields) ? -EBADMSG : 0;
 	}
 	/* A5: a claim that went back meanwhile was neither in its slot nor in the ring, and that is no damage. */
 	if (*claimed || atomic_load_explicit(&ring->header->give_backs, memory_order_acquire) != give_backs)
@@ -104,20 +105,21 @@ int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_t records_
 		    int *claimed)
 {
 	struct k2i_chunk_fields fields;
-	uint64_t position, size, gap_bytes;
+	uint64_t place, behind, gap_bytes;
 	int stands_in_way = 0, status;
 
 	if (!ring->consumer)
 		return -EINVAL;
 	memset(span, 0, sizeof(*span));
 	gaps_skip(ring);
-	position = ring->read;
-	while (entry_kind(ring, position, &size) == K2I_KIND_CHUNK && k2i_chunk_read(ring, position, size, &fields) &&
-	       span_takes(span, size, fields.record_count, bytes_max, records_max)) {
-		span->bytes += (size_t)size;
+	place = k2i_read_place(ring);
+	while (entry_kind(ring, place, &behind) == K2I_KIND_CHUNK &&
+	       k2i_chunk_read(ring, place, behind - place, &fields) &&
+	       span_takes(span, behind - place, fields.record_count, bytes_max, records_max)) {
+		span->bytes += (size_t)(behind - place);
 		span->record_count += fields.record_count;
 		span->chunk_count++;
-		position += size;
+		place = behind;
 	}
 	status = span->chunk_count ? 0 : absence(ring, &stands_in_way);
 	ring->claim_told = stands_in_way != 0;
@@ -126,52 +128,69 @@ int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_t records_
 	if (span->chunk_count == 0)
 		return status;
 	gap_bytes = ring->read - ring->chunk_end;
-	span->data = k2i_entry_at(ring, ring->read);
+	span->data = k2i_entry_at(ring, k2i_read_place(ring));
 	span->position = ring->read;
 	span->gap_bytes = gap_bytes < UINT32_MAX ? (uint32_t)gap_bytes : UINT32_MAX;
-	ring->chunk_end = position;
-	read_move(ring, position);
+	ring->chunk_end = k2i_position(place);
+	read_move(ring, place);
 	return (int)span->chunk_count;
 }
 
 /*
- * Walks entries from `from` to `position`, which must be where one ends; counts the records of chunks. Behind an entry
+ * Walks entries from `*place` to `position`, which must be where one ends; counts the records of chunks. Behind an entry
  * that was damaged since it was read nothing can be checked or counted.
  */
-static int walk(struct k2hft_ring *ring, uint64_t from, uint64_t position, uint64_t *records)
+static int walk(struct k2hft_ring *ring, uint64_t *place, uint64_t position, uint64_t *records)
 {
 	struct k2i_chunk_fields fields;
 
-	while (from < position) {
-		uint64_t size;
-		unsigned kind = entry_kind(ring, from, &size);
-		bool is_chunk = kind == K2I_KIND_CHUNK && k2i_chunk_read(ring, from, size, &fields);
+	while (k2i_position(*place) < position) {
+		uint64_t behind;
+		unsigned kind = entry_kind(ring, *place, &behind);
+		bool is_chunk = kind == K2I_KIND_CHUNK && k2i_chunk_read(ring, *place, behind - *place, &fields);
 
-		if (!is_chunk && !is_gap(kind))
+		if (!is_chunk && !k2i_kind_gap(kind))
 			return -EBADMSG;
-		if (size > position - from)
+		if (k2i_position(behind) > position)
 			return -EINVAL;
 		*records += is_chunk ? fields.record_count : 0;
-		from += size;
+		*place = behind;
 	}
 	return 0;
 }
 
+/* The place of a position that no walk leads to: if nothing is there either, the next read finds that and repairs it. */
+static uint64_t place_guess(const struct k2hft_ring *ring, uint64_t position)
+{
+	uint64_t size;
+
+	if (position == ring->read)
+		return k2i_read_place(ring);
+	for (uint64_t place = position; place < position + 2 * K2I_AREA_COUNT; place += 2) {
+		/* A1 */
+		if (k2i_area_of(ring, place)->bytes &&
+		    k2i_mark_read(ring, place,
+				  atomic_load_explicit(&k2i_entry_at(ring, place)->mark, memory_order_acquire), &size))
+			return place;
+	}
+	return position | K2I_AREA_ALL;
+}
+
 int k2hft_ring_rewind(struct k2hft_ring *ring, uint64_t position)
 {
-	uint64_t records = 0;
+	uint64_t place = position < ring->read ? k2i_head_place(ring) : k2i_read_place(ring), records = 0;
 
 	if (!ring->consumer || position < ring->acked || position > k2i_tail_load(ring))
 		return -EINVAL;
 	/* Only gaps lie between acked and head: the next chunk's gap_bytes tell of them, wherever the receiver stands. */
 	if (position <= ring->head) {
-		read_move(ring, ring->head);
+		read_move(ring, k2i_head_place(ring));
 		ring->chunk_end = ring->acked;
 		return 0;
 	}
-	if (walk(ring, position < ring->read ? ring->head : ring->read, position, &records))
+	if (walk(ring, &place, position, &records))
 		return -EINVAL;
-	read_move(ring, position);
+	read_move(ring, place);
 	ring->chunk_end = position;
 	return 0;
 }
@@ -179,22 +198,27 @@ int k2hft_ring_rewind(struct k2hft_ring *ring, uint64_t position)
 int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position)
 {
 	struct k2i_ring_header *header = ring->header;
-	uint64_t records = 0, size;
+	uint64_t place = k2i_head_place(ring), behind, records = 0;
+	int status;
 
 	if (!ring->consumer || position < ring->acked || position > ring->read)
 		return -EINVAL;
 	if (position <= ring->head)
 		return 0;
-	if (walk(ring, ring->head, position, &records) == -EINVAL)
+	status = walk(ring, &place, position, &records);
+	if (status == -EINVAL)
 		return -EINVAL;
+	if (status)
+		place = place_guess(ring, position);
 	ring->acked = position;
-	/* relaxed: for statistics only, and the consumer alone writes them. */
-	atomic_store_explicit(&header->acked, position, memory_order_relaxed);
+	/* relaxed: for the next consumer and statistics, and the consumer alone writes them. */
+	atomic_store_explicit(&header->acked, place, memory_order_relaxed);
 	(void)atomic_fetch_add_explicit(&header->acked_records, records, memory_order_relaxed);
 	K2I_CRASH(ring_acked);
-	while (position < ring->read && is_gap(entry_kind(ring, position, &size)) && size <= ring->read - position)
-		position += size;
-	head_move(ring, position);
+	while (k2i_position(place) < ring->read && k2i_kind_gap(entry_kind(ring, place, &behind)) &&
+	       k2i_position(behind) <= ring->read)
+		place = behind;
+	head_move(ring, place);
 	K2I_CRASH(ring_released);
 	gaps_skip(ring);
 	return 0;
@@ -202,7 +226,7 @@ int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position)
 
 int k2hft_ring_committed(const struct k2hft_ring *ring, uint64_t position)
 {
-	uint64_t size;
+	uint64_t place, size;
 	unsigned kind;
 
 	if (!ring->consumer)
@@ -211,15 +235,16 @@ int k2hft_ring_committed(const struct k2hft_ring *ring, uint64_t position)
 		return 1;
 	if (position >= k2i_tail_load(ring))
 		return 0;
+	place = place_guess(ring, position);
 	/* A1. A gap at a claim's begin is what the commit left in front of its chunk. */
-	kind = k2i_mark_read(ring, position,
-			     atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire), &size);
+	kind = k2i_mark_read(ring, place, atomic_load_explicit(&k2i_entry_at(ring, place)->mark, memory_order_acquire),
+			     &size);
 	return kind == K2I_KIND_CHUNK || kind == K2I_KIND_GAP;
 }
 
 int k2hft_ring_sleep(struct k2hft_ring *ring)
 {
-	struct k2i_entry *entry = k2i_entry_at(ring, ring->read);
+	struct k2i_entry *entry = k2i_entry_at(ring, k2i_read_place(ring));
 	uint64_t size, tail;
 	unsigned kind;
 	bool claim;

@@ -30,7 +30,7 @@ int k2i_ring_limit_check(uint64_t bytes)
 
 int k2i_ring_memory_create(uint64_t capacity)
 {
-	int error = k2i_ring_limit_check(K2I_DATA_AT + capacity), descriptor;
+	int error = k2i_ring_limit_check(K2I_DATA_AT + k2i_data_bytes(capacity)), descriptor;
 
 	if (error)
 		return error;
@@ -38,7 +38,7 @@ int k2i_ring_memory_create(uint64_t capacity)
 	if (descriptor < 0)
 		return -errno;
 	/* Sealed: a process that is attached can't cut it short under the others. */
-	if (ftruncate(descriptor, (off_t)(K2I_DATA_AT + capacity)) == 0 &&
+	if (ftruncate(descriptor, (off_t)(K2I_DATA_AT + k2i_data_bytes(capacity))) == 0 &&
 	    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		return descriptor;
 	error = -errno;
@@ -69,13 +69,13 @@ static void overwriting_ask(int descriptor)
 /* All of it now: a full disk shows here, and not as a signal when a page is first written. */
 static int allocate(int descriptor, uint64_t capacity)
 {
-	int error = k2i_ring_limit_check(K2I_DATA_AT + capacity);
+	int error = k2i_ring_limit_check(K2I_DATA_AT + k2i_data_bytes(capacity));
 
 	if (error)
 		return error;
 	overwriting_ask(descriptor);
 	do {
-		error = posix_fallocate(descriptor, 0, (off_t)(K2I_DATA_AT + capacity));
+		error = posix_fallocate(descriptor, 0, (off_t)(K2I_DATA_AT + k2i_data_bytes(capacity)));
 	} while (error == EINTR);
 	return -error;
 }

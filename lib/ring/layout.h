@@ -20,7 +20,7 @@
  * the feature words.
  */
 #define K2I_RING_MAGIC UINT64_C(0x01676e697254464b) /* a file of the other byte order has another one */
-#define K2I_RING_LAYOUT 1u
+#define K2I_RING_LAYOUT 2u
 #define K2I_RING_FEATURE_COUNTS UINT64_C(1) /* of the compatible ones */
 #define K2I_RING_FEATURE_RECEIVERS UINT64_C(2)
 #define K2I_SLOT_COUNT 1024u
@@ -45,7 +45,7 @@ struct k2i_ring_header {
 	uint32_t stream_count;
 	uint32_t stream_bytes;
 
-	/* Claimed by producers. */
+	/* Claimed by producers: the place of the next claim, as k2i_entry_at. */
 	alignas(K2I_LINE_BYTES) _Atomic uint64_t tail;
 
 	/* Seldom written by producers. */
@@ -53,9 +53,9 @@ struct k2i_ring_header {
 	_Atomic uint32_t slots_used;                         /* no slot from here on was ever taken */
 
 	/* Written by the consumer. */
-	alignas(K2I_LINE_BYTES) _Atomic uint64_t head;
-	_Atomic uint64_t acked;
-	_Atomic uint64_t read;
+	alignas(K2I_LINE_BYTES) _Atomic uint64_t head; /* a place */
+	_Atomic uint64_t acked;                        /* a place */
+	_Atomic uint64_t read;                         /* a place */
 	_Atomic uint64_t acked_records;
 	_Atomic uint64_t discarded_claims; /* of dead producers */
 	_Atomic uint64_t damaged_bytes;
@@ -102,8 +102,8 @@ struct k2i_ring_header {
 struct k2i_slot {
 	_Atomic uint64_t owner;
 	_Atomic uint64_t owner_namespace; /* of pids and clocks; 0: not written yet */
-	_Atomic uint64_t claim;           /* position | 1 of the claim that it makes or has; 0: none */
-	_Atomic uint64_t rear;            /* position | 1 of the end of it that it gives back; 0: none */
+	_Atomic uint64_t claim;           /* place | 1 of the claim that it makes or has; 0: none */
+	_Atomic uint64_t rear;            /* place | 1 of the end of it that it gives back; 0: none */
 	_Atomic uint64_t committed_records;
 	_Atomic uint64_t committed_bytes;
 	uint64_t spare;
@@ -140,27 +140,56 @@ struct k2i_entry {
 	((K2I_STREAMS_AT + K2HFT_STREAM_COUNT_MAX * sizeof(struct k2i_stream) + K2I_PAGE_BYTES_MAX - 1) &              \
 	 ~(uint64_t)(K2I_PAGE_BYTES_MAX - 1))
 
+/*
+ * The areas of the data, by number: all of RINGSIZE, and behind it in the file two small ones, which alone are used while
+ * the consumer keeps up: caches hold them. A ring has an area that is a quarter of it at most.
+ */
+#define K2I_AREA_ALL 0u
+#define K2I_AREA_COUNT 3u
+#ifdef K2I_CRASH_POINTS /* switches come by often */
+#define K2I_AREA_1_BYTES UINT64_C(0x10000)
+#define K2I_AREA_2_BYTES UINT64_C(0x100000)
+#else
+#define K2I_AREA_1_BYTES UINT64_C(0x200000)
+#define K2I_AREA_2_BYTES UINT64_C(0x800000)
+#endif
+
+static inline uint64_t k2i_area_bytes(uint64_t capacity, unsigned area)
+{
+	uint64_t bytes = area == 1 ? K2I_AREA_1_BYTES : K2I_AREA_2_BYTES;
+
+	if (area == K2I_AREA_ALL)
+		return capacity;
+	return area < K2I_AREA_COUNT && bytes <= capacity / 4 ? bytes : 0;
+}
+
+/* All areas together. */
+static inline uint64_t k2i_data_bytes(uint64_t capacity)
+{
+	return capacity + k2i_area_bytes(capacity, 1) + k2i_area_bytes(capacity, 2);
+}
+
 /* A longer run of gap is a row of entries. */
 #define K2I_GAP_BYTES_MAX (128u * 1024 * 1024)
 
 static_assert(sizeof(struct k2i_ring_header) <= K2I_HEADER_BYTES, "header page");
-static_assert(offsetof(struct k2i_ring_header, tail) == 1 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, give_backs) == 2 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, head) == 3 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, sleeping) == 4 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, space_sequence) == 5 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, consumer) == 6 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, knock) == 6 * K2I_LINE_BYTES + 28, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, boot_id) == 6 * K2I_LINE_BYTES + 32, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, place) == 6 * K2I_LINE_BYTES + 48, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, streams_used) == 7 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, counts) == 8 * K2I_LINE_BYTES, "layout 1");
-static_assert(offsetof(struct k2i_ring_header, receivers) == 12 * K2I_LINE_BYTES, "layout 1");
+static_assert(offsetof(struct k2i_ring_header, tail) == 1 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, give_backs) == 2 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, head) == 3 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, sleeping) == 4 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, space_sequence) == 5 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, consumer) == 6 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, knock) == 6 * K2I_LINE_BYTES + 28, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, boot_id) == 6 * K2I_LINE_BYTES + 32, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, place) == 6 * K2I_LINE_BYTES + 48, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, streams_used) == 7 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, counts) == 8 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, receivers) == 12 * K2I_LINE_BYTES, "layout 2");
 static_assert(K2I_RING_COUNT_COUNT <= K2I_RING_COUNT_ROOM, "room for every count");
-static_assert(offsetof(struct k2i_ring_header, uuid) == 56, "layout 1");
+static_assert(offsetof(struct k2i_ring_header, uuid) == 56, "layout 2");
 static_assert(sizeof(struct k2i_slot) == 64, "a slot is a line");
-static_assert(sizeof(struct k2i_stream) == 1344, "layout 1");
-static_assert(offsetof(struct k2i_stream, path) == 64, "layout 1");
+static_assert(sizeof(struct k2i_stream) == 1344, "layout 2");
+static_assert(offsetof(struct k2i_stream, path) == 64, "layout 2");
 static_assert(sizeof(struct k2i_entry) == K2HFT_CHUNK_HEADER_BYTES, "an entry's header is a chunk's");
 static_assert(offsetof(struct k2i_entry, stream_records) == K2I_CHUNK_STREAM_AT, "wire");
 static_assert(offsetof(struct k2i_entry, time_ns) == K2I_CHUNK_TIME_AT, "wire");
@@ -171,6 +200,9 @@ static_assert(K2HFT_RING_BYTES_MIN % K2I_PAGE_BYTES_MAX == 0, "the data end at a
 static_assert((K2HFT_RING_BYTES_MAX & (K2HFT_RING_BYTES_MAX - 1)) == 0, "capacities are powers of two");
 static_assert(K2HFT_CHUNK_BYTES_MAX <= K2I_MARK_SIZE_MASK && K2I_GAP_BYTES_MAX <= K2I_MARK_SIZE_MASK, "mark");
 static_assert(K2HFT_RING_BYTES_DEFAULT >= K2HFT_RING_BYTES_MIN, "default");
+static_assert(K2I_AREA_1_BYTES % K2I_PAGE_BYTES_MAX == 0 && K2I_AREA_2_BYTES % K2I_PAGE_BYTES_MAX == 0,
+	      "areas are pages");
+static_assert(K2I_AREA_2_BYTES <= K2I_GAP_BYTES_MAX, "a gap in a small area is one entry");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "processes share these words");
 
 #endif

@@ -12,8 +12,10 @@
 /* Addresses for the whole of it, of which none can be used yet; MAP_FAILED as mmap(2). */
 static void *addresses_reserve(uint64_t capacity, size_t *all_bytes)
 {
-	*all_bytes = (size_t)(K2I_DATA_AT + 2 * capacity);
-	if (*all_bytes == K2I_DATA_AT + 2 * capacity)
+	uint64_t bytes = K2I_DATA_AT + 2 * k2i_data_bytes(capacity);
+
+	*all_bytes = (size_t)bytes;
+	if (*all_bytes == bytes)
 		return mmap(NULL, *all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	/* More than there are addresses of 32 bits. */
 	errno = ENOMEM;
@@ -31,38 +33,73 @@ int k2i_ring_map_check(uint64_t capacity)
 	return 0;
 }
 
-/* Room for everything first, so that the second view of the data comes to lie right behind the first. */
-static int map_views(struct k2hft_ring *ring, uint64_t capacity)
+static int map(const struct k2hft_ring *ring, uint8_t *at, uint64_t bytes, uint64_t file_at)
 {
-	size_t first_bytes = (size_t)(K2I_DATA_AT + capacity), all_bytes;
-	uint8_t *base = addresses_reserve(capacity, &all_bytes);
+	void *mapped = mmap(at, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor,
+			    (off_t)file_at);
+
+	return mapped == MAP_FAILED ? -errno : 0;
+}
+
+static int map_area(const struct k2hft_ring *ring, const struct k2i_area *area)
+{
+	int error = map(ring, area->data, area->bytes, area->file_at);
+
+	if (!error)
+		error = map(ring, area->data + area->bytes, area->bytes, area->file_at);
+	/* It shows nothing that the first does not: a core dump would be twice as large. */
+	if (!error)
+		(void)madvise(area->data + area->bytes, (size_t)area->bytes, MADV_DONTDUMP);
+	return error;
+}
+
+void k2i_areas_set(struct k2hft_ring *ring)
+{
+	uint8_t *data = ring->data;
+	uint64_t file_at = K2I_DATA_AT;
+
+	for (unsigned at = 0; at < K2I_AREA_COUNT; at++) {
+		uint64_t bytes = k2i_area_bytes(ring->capacity, at);
+
+		ring->areas[at] = (struct k2i_area){data, bytes, bytes ? bytes - 8 : 0, file_at};
+		data = data ? data + 2 * bytes : NULL;
+		file_at += bytes;
+	}
+	ring->turn = ring->areas[1].bytes ? ring->areas[1].bytes / 2 : UINT64_MAX;
+}
+
+/* Room for everything first, so that the second view of an area comes to lie right behind its first. */
+static int map_views(struct k2hft_ring *ring)
+{
+	size_t all_bytes;
+	uint8_t *base = addresses_reserve(ring->capacity, &all_bytes);
+	int error;
 
 	if (base == MAP_FAILED)
 		return -errno;
 	ring->header = (struct k2i_ring_header *)(void *)base;
 	ring->mapped_bytes = all_bytes;
-	if (mmap(base, first_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor, 0) == MAP_FAILED)
-		return -errno;
-	if (mmap(base + first_bytes, (size_t)capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor,
-		 (off_t)K2I_DATA_AT) == MAP_FAILED)
-		return -errno;
-	/* It shows nothing that the first does not: a core dump would be twice as large. */
-	(void)madvise(base + first_bytes, (size_t)capacity, MADV_DONTDUMP);
-	return 0;
+	ring->data = base + K2I_DATA_AT;
+	k2i_areas_set(ring);
+	error = map(ring, base, K2I_DATA_AT, 0);
+	for (unsigned at = 0; !error && at < K2I_AREA_COUNT; at++)
+		error = ring->areas[at].bytes ? map_area(ring, &ring->areas[at]) : 0;
+	return error;
 }
 
 int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed)
 {
-	int error = map_views(ring, capacity);
-	uint8_t *base = (uint8_t *)ring->header;
+	uint8_t *base;
+	int error;
 
-	if (error)
-		return error;
-	ring->slots = (struct k2i_slot *)(void *)(base + K2I_SLOTS_AT);
-	ring->streams = (struct k2i_stream *)(void *)(base + K2I_STREAMS_AT);
-	ring->data = base + K2I_DATA_AT;
 	ring->capacity = capacity;
 	ring->seed = seed;
+	error = map_views(ring);
+	if (error)
+		return error;
+	base = (uint8_t *)ring->header;
+	ring->slots = (struct k2i_slot *)(void *)(base + K2I_SLOTS_AT);
+	ring->streams = (struct k2i_stream *)(void *)(base + K2I_STREAMS_AT);
 	return k2i_process_self(&ring->process);
 }
 
@@ -130,6 +167,12 @@ static bool identity_valid(const struct k2i_ring_header *header)
 	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX;
 }
 
+static bool place_possible(const struct k2i_ring_header *header, uint64_t place)
+{
+	return !(place & 1) && place <= UINT64_MAX / 2 &&
+	       k2i_area_bytes(header->capacity, (unsigned)(place & K2I_PLACE_AREA) >> 1);
+}
+
 bool k2i_ring_positions_valid(const struct k2i_ring_header *header)
 {
 	/* relaxed: a copy that nobody shares. */
@@ -138,8 +181,9 @@ bool k2i_ring_positions_valid(const struct k2i_ring_header *header)
 	uint64_t acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
 
 	/* A consumer that dies while it acknowledges can leave acked above head. */
-	return (tail | head | acked) % 8 == 0 && acked <= tail && head <= tail && tail - head <= header->capacity &&
-	       tail <= UINT64_MAX / 2;
+	return place_possible(header, tail) && place_possible(header, head) && place_possible(header, acked) &&
+	       k2i_position(acked) <= tail && k2i_position(head) <= tail &&
+	       k2i_position(tail) - k2i_position(head) <= header->capacity;
 }
 
 /* Read and not mapped: a file that is too short would answer a look at it with a signal. */
@@ -161,7 +205,7 @@ int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut)
 		return -errno;
 	if (bytes != (ssize_t)sizeof(*header) || !identity_valid(header))
 		return -EPROTO;
-	if ((uint64_t)file.st_size >= K2I_DATA_AT + header->capacity)
+	if ((uint64_t)file.st_size >= K2I_DATA_AT + k2i_data_bytes(header->capacity))
 		return 0;
 	if (cut)
 		*cut = true;

@@ -42,6 +42,7 @@ int k2i_observed_open(const char *path, struct k2hft_ring *seen)
 	seen->streams = (struct k2i_stream *)(void *)(front + K2I_STREAMS_AT);
 	seen->capacity = header.capacity;
 	seen->seed = header.seed;
+	k2i_areas_set(seen);
 	return front_read(seen->descriptor, front);
 }
 

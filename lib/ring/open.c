@@ -82,12 +82,27 @@ static int file_get(const struct k2hft_ring_options *options, struct k2i_ring_fo
 	return error;
 }
 
-/*
- * Takes over from the consumer before: its claims, those of the dead, and the marks that a power cut can leave.
- * -EPROTO: the positions are impossible; they were checked in the file, but processes that are still attached can write
- * to it. Others as k2i_boot_id: then nothing was changed.
- */
-static int inherit(struct k2hft_ring *ring, bool elsewhere)
+/* false: the positions are impossible; they were checked in the file, but who is still attached can write to it. */
+static bool positions_inherit(struct k2hft_ring *ring)
+{
+	/* relaxed: as below. */
+	uint64_t acked = atomic_load_explicit(&ring->header->acked, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&ring->header->head, memory_order_relaxed);
+
+	if (k2i_position(head) < k2i_position(acked))
+		head = acked;
+	if ((head | acked) & 1 || !k2i_area_of(ring, head)->bytes || head > UINT64_MAX / 2)
+		return false;
+	ring->head = ring->read = k2i_position(head);
+	ring->head_area = ring->read_area = head & K2I_PLACE_AREA;
+	ring->acked = ring->chunk_end = k2i_position(acked);
+	/* R4: as in a release, which the one before may not have finished. */
+	atomic_store_explicit(&ring->header->head, head, memory_order_release);
+	return true;
+}
+
+/* Takes over from the consumer before: its claims, and those of the dead. */
+static int inherit(struct k2hft_ring *ring, bool rebooted)
 {
 	struct k2i_ring_header *header = ring->header;
 	/* relaxed: whoever wrote it is dead, or has closed the ring; the file's lock lies between. */
@@ -95,29 +110,11 @@ static int inherit(struct k2hft_ring *ring, bool elsewhere)
 		.owner = atomic_load_explicit(&header->consumer, memory_order_relaxed),
 		.namespace = atomic_load_explicit(&header->consumer_namespace, memory_order_relaxed),
 	};
-	uint8_t boot_id[sizeof(header->boot_id)];
-	int error = k2i_boot_id(boot_id);
 	uint32_t waiters;
-	bool rebooted;
 
-	if (error)
-		return error;
-	/* Processes that a copy names have the original. */
-	rebooted = elsewhere || memcmp(boot_id, header->boot_id, sizeof(boot_id)) != 0;
-	ring->head = atomic_load_explicit(&header->head, memory_order_relaxed);
-	ring->acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
-	if (ring->head < ring->acked)
-		ring->head = ring->acked;
-	if ((ring->head | ring->acked) % 8 || ring->head > UINT64_MAX / 2)
+	if (!positions_inherit(ring))
 		return -EPROTO;
-	ring->read = ring->head;
-	ring->chunk_end = ring->acked;
-	/* R4: as in a release, which the one before may not have finished. */
-	atomic_store_explicit(&header->head, ring->head, memory_order_release);
 	k2i_slots_inherit(ring, &before, rebooted);
-	/* A new ring has nothing to clear, and none of its memory should be taken before it is used. */
-	if (rebooted && atomic_load_explicit(&header->epoch, memory_order_relaxed) != 0)
-		k2i_free_room_clear(ring);
 	/* A7: whoever is counted has a slot, unless it was killed. relaxed: a count of nobody has nothing to tell. */
 	waiters = atomic_load_explicit(&header->space_waiters, memory_order_seq_cst);
 	if (k2i_slots_live(ring) == 0) {
@@ -127,7 +124,6 @@ static int inherit(struct k2hft_ring *ring, bool elsewhere)
 	} else {
 		k2i_streams_inherit(ring, &before);
 	}
-	memcpy(header->boot_id, boot_id, sizeof(boot_id));
 	return 0;
 }
 
@@ -185,14 +181,30 @@ static int consumer_make(struct k2hft_ring **ring)
 	return error;
 }
 
+/* Takes away the marks that a power cut can leave, once all that is in the ring is known. */
+static void boot_end(struct k2hft_ring *ring, bool rebooted, const uint8_t boot_id[16])
+{
+	/* A new ring has nothing to clear, and none of its memory should be taken before it is used. relaxed: as below. */
+	if (rebooted && atomic_load_explicit(&ring->header->epoch, memory_order_relaxed) != 0)
+		k2i_free_room_clear(ring);
+	memcpy(ring->header->boot_id, boot_id, sizeof(ring->header->boot_id));
+}
+
 static int consumer_start(struct k2hft_ring *ring, const struct k2i_ring_found *found)
 {
+	uint8_t boot_id[sizeof(ring->header->boot_id)];
 	int error = k2i_ring_map(ring, found->capacity, found->seed);
+	bool rebooted = false;
 
 	if (!error)
 		error = k2i_wake_watch(ring);
 	if (!error)
-		error = inherit(ring, found->elsewhere);
+		error = k2i_boot_id(boot_id);
+	if (!error) {
+		/* Processes that a copy names have the original. */
+		rebooted = found->elsewhere || memcmp(boot_id, ring->header->boot_id, sizeof(boot_id)) != 0;
+		error = inherit(ring, rebooted);
+	}
 	if (error)
 		return error;
 	K2I_CRASH(ring_inherited);
@@ -202,6 +214,7 @@ static int consumer_start(struct k2hft_ring *ring, const struct k2i_ring_found *
 	if (error)
 		return error;
 	(void)k2hft_ring_repair(ring);
+	boot_end(ring, rebooted, boot_id);
 	consumer_begin(ring);
 	K2I_CRASH(ring_begun);
 	k2i_space_wake(ring);
@@ -345,11 +358,6 @@ uint64_t k2i_ring_bytes(const struct k2hft_ring *ring)
 	return ring->capacity;
 }
 
-const void *k2i_ring_at(const struct k2hft_ring *ring, uint64_t position)
-{
-	return k2i_entry_at(ring, position);
-}
-
 bool k2i_ring_own(const struct k2hft_ring *ring)
 {
 	return ring->process.owner >> 32 == (uint64_t)getpid();
@@ -369,6 +377,6 @@ void k2i_ring_client_leave(struct k2hft_ring *ring)
 
 void *k2hft_ring_memory(const struct k2hft_ring *ring, size_t *bytes)
 {
-	*bytes = (size_t)(2 * ring->capacity);
+	*bytes = (size_t)(2 * k2i_data_bytes(ring->capacity));
 	return ring->data;
 }

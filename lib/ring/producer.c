@@ -42,40 +42,107 @@ void k2hft_producer_close(struct k2hft_producer *producer)
 /* A tail that is not one (another process can have written it) has no room behind it either. */
 static bool room_for(const struct k2hft_producer *producer, uint64_t tail, uint64_t size)
 {
-	return tail - producer->head_seen <= producer->ring->capacity - size && tail % 8 == 0;
+	return k2i_place_valid(producer->ring, producer->head_seen, tail + size);
 }
 
-static int full(struct k2hft_producer *producer)
+/* Moves the tail from `tail` to `next`. The slot says so first: whoever sees the claim can find its producer. */
+static bool tail_move(struct k2hft_producer *producer, uint64_t *tail, uint64_t next)
 {
-	/* R3: a claim that was about to be made is none. */
-	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
-	return -EAGAIN;
+	/* R3: R2 below publishes it, but a search for the last claim's owner that finds it must find that mark. */
+	atomic_store_explicit(&producer->slot->claim, *tail | 1, memory_order_release);
+	K2I_CRASH(ring_claim_before);
+	/* R2, A2, R6: room that a producer gave back comes with what it wrote there. relaxed on failure: a guess. */
+	if (!atomic_compare_exchange_weak_explicit(&producer->ring->header->tail, tail, next, memory_order_seq_cst,
+						   memory_order_relaxed))
+		return false;
+	producer->place = *tail;
+	return true;
 }
 
-/* Moves the tail over `size` bytes. The slot says so first: whoever sees the claim can find its producer. */
+/* The first mark of the claim: with it everything behind it is the consumer's, who may have to be woken. */
+static void publish(struct k2hft_ring *ring, uint64_t place, unsigned kind, uint64_t size)
+{
+	/* R1, R6 */
+	atomic_store_explicit(&k2i_entry_at(ring, place)->mark, k2i_mark_make(ring, place, kind, size),
+			      memory_order_seq_cst);
+	/* A6 */
+	if (atomic_load_explicit(&ring->header->sleeping, memory_order_seq_cst))
+		k2i_consumer_wake(ring);
+}
+
+static void claim_end(struct k2hft_producer *producer)
+{
+	/* R3: whoever finds the slot empty finds the mark that was stored before, or the tail back. */
+	atomic_store_explicit(&producer->slot->rear, 0, memory_order_release);
+	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
+	producer->size = 0;
+}
+
+/* The smallest area of which half is enough for `bytes`. */
+static unsigned area_choose(const struct k2hft_ring *ring, uint64_t bytes)
+{
+	for (unsigned at = 1; at < K2I_AREA_COUNT; at++) {
+		if (bytes <= ring->areas[at].bytes / 2)
+			return at;
+	}
+	return K2I_AREA_ALL;
+}
+
+/*
+ * Where there is no room, or in the middle of a large area: claims a switch to another area, if that is to be had. 1: the
+ * tail is another, or may be; 0: `*tail` has room; -EAGAIN.
+ */
+static int turn(struct k2hft_producer *producer, uint64_t *tail, uint64_t size)
+{
+	struct k2hft_ring *ring = producer->ring;
+	struct k2i_ring_header *header = ring->header;
+	const struct k2i_area *from;
+	unsigned to;
+
+	/* A2: and then the head, which is not older than that of those who moved the tail. */
+	*tail = atomic_load_explicit(&header->tail, memory_order_acquire);
+	/* A4: what the consumer read from the room is read before it is written again. */
+	producer->head_seen = k2i_position(atomic_load_explicit(&header->head, memory_order_acquire));
+	/* The tail is older than the head, which came with a later one; else it is none. */
+	if (!k2i_place_valid(ring, producer->head_seen, *tail))
+		/* relaxed: A4 came before. */
+		return atomic_load_explicit(&header->tail, memory_order_relaxed) == *tail ? -EAGAIN : 1;
+	from = k2i_area_of(ring, *tail);
+	to = area_choose(ring, *tail + size + 8 - producer->head_seen);
+	if (room_for(producer, *tail, size) && ring->areas[to].bytes >= from->bytes)
+		return 0;
+	if (&ring->areas[to] == from)
+		return -EAGAIN;
+	if (tail_move(producer, tail, k2i_place_behind(*tail, K2I_KIND_SWITCH + to, 8))) {
+		K2I_CRASH(ring_switch_claimed);
+		publish(ring, producer->place, K2I_KIND_SWITCH + to, 8);
+		K2I_CRASH(ring_switched);
+		claim_end(producer);
+	}
+	return 1;
+}
+
+/* Moves the tail over `size` bytes. */
 static int claim(struct k2hft_producer *producer, uint64_t size)
 {
-	struct k2i_ring_header *header = producer->ring->header;
-	/* relaxed: only a guess, the exchange below checks it. */
-	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+	struct k2hft_ring *ring = producer->ring;
+	/* relaxed: only a guess, the exchange checks it. */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_relaxed);
+	int status;
 
 	do {
-		if (!room_for(producer, tail, size)) {
-			/* A4: what the consumer read from the room is read before it is written again. */
-			producer->head_seen = atomic_load_explicit(&header->head, memory_order_acquire);
-			/* relaxed: as above; again, since the old one can be older than this head. */
-			tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
-			if (!room_for(producer, tail, size))
-				return full(producer);
+		while (!room_for(producer, tail, size) || (tail ^ (tail + size)) >= ring->turn) {
+			status = turn(producer, &tail, size);
+			if (status == 0)
+				break;
+			if (status < 0) {
+				/* R3: a claim that was about to be made is none. */
+				atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
+				return status;
+			}
 		}
-		/* R3: R2 below publishes it, but a search for the last claim's owner that finds it must find that mark. */
-		atomic_store_explicit(&producer->slot->claim, tail | 1, memory_order_release);
-		K2I_CRASH(ring_claim_before);
-		/* R2, A2, R6: room that a producer gave back comes with what it wrote there. relaxed on failure: a guess. */
-	} while (!atomic_compare_exchange_weak_explicit(&header->tail, &tail, tail + size, memory_order_seq_cst,
-							memory_order_relaxed));
+	} while (!tail_move(producer, &tail, tail + size));
 	K2I_CRASH(ring_claimed);
-	producer->position = tail;
 	producer->size = size;
 	return 0;
 }
@@ -92,10 +159,10 @@ int k2hft_producer_reserve(struct k2hft_producer *producer, size_t bytes, void *
 	status = claim(producer, k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8));
 	if (status)
 		return status;
-	entry = k2i_entry_at(producer->ring, producer->position);
+	entry = k2i_entry_at(producer->ring, producer->place);
 	/* R1: A1 finds the claim's size, and its owner in the slot. */
 	atomic_store_explicit(&entry->mark,
-			      k2i_mark_make(producer->ring, producer->position, K2I_KIND_CLAIMED, producer->size),
+			      k2i_mark_make(producer->ring, producer->place, K2I_KIND_CLAIMED, producer->size),
 			      memory_order_release);
 	K2I_CRASH(ring_reserved);
 	producer->bytes = bytes;
@@ -103,39 +170,28 @@ int k2hft_producer_reserve(struct k2hft_producer *producer, size_t bytes, void *
 	return 0;
 }
 
-static void mark_store_relaxed(struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
+static void mark_store_relaxed(struct k2hft_ring *ring, uint64_t place, unsigned kind, uint64_t size)
 {
 	/* relaxed: nobody looks there before this claim's first mark is stored (R1). */
-	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, k2i_mark_make(ring, position, kind, size),
+	atomic_store_explicit(&k2i_entry_at(ring, place)->mark, k2i_mark_make(ring, place, kind, size),
 			      memory_order_relaxed);
 }
 
 /* Takes the mark out of room that goes back with the tail. */
-static void mark_clear(struct k2hft_ring *ring, uint64_t position)
+static void mark_clear(struct k2hft_ring *ring, uint64_t place)
 {
 	/*
 	 * R1 where another process is the next to claim that room: R2 orders the two, but a tool that checks one process
 	 * only sees no other way from here to the consumer.
 	 */
-	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, 0, memory_order_release);
-}
-
-/* The first mark of the claim: with it everything behind it is the consumer's, who may have to be woken. */
-static void publish(struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
-{
-	/* R1, R6 */
-	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, k2i_mark_make(ring, position, kind, size),
-			      memory_order_seq_cst);
-	/* A6 */
-	if (atomic_load_explicit(&ring->header->sleeping, memory_order_seq_cst))
-		k2i_consumer_wake(ring);
+	atomic_store_explicit(&k2i_entry_at(ring, place)->mark, 0, memory_order_release);
 }
 
 /* Moves the tail back from the claim's end to `end`, if the claim is still the last one. */
 static bool tail_back(struct k2hft_producer *producer, uint64_t end)
 {
 	struct k2i_ring_header *header = producer->ring->header;
-	uint64_t tail = producer->position + producer->size;
+	uint64_t tail = producer->place + producer->size;
 
 	/* R2, R7. relaxed on failure: nothing is read then. */
 	if (!atomic_compare_exchange_strong_explicit(&header->tail, &tail, end, memory_order_seq_cst,
@@ -154,27 +210,19 @@ static bool tail_back(struct k2hft_producer *producer, uint64_t end)
 static void rear_give_back(struct k2hft_producer *producer, uint64_t end)
 {
 	struct k2hft_ring *ring = producer->ring;
-	uint64_t rear_bytes = producer->position + producer->size - end;
-	uint64_t mark = k2i_mark_make(ring, producer->position, K2I_KIND_CLAIMED, end - producer->position);
+	uint64_t rear_bytes = producer->place + producer->size - end;
+	uint64_t mark = k2i_mark_make(ring, producer->place, K2I_KIND_CLAIMED, end - producer->place);
 
 	mark_clear(ring, end);
 	K2I_CRASH(ring_rear_before);
 	/* relaxed: R1 follows. */
 	atomic_store_explicit(&producer->slot->rear, end | 1, memory_order_relaxed);
 	/* R1 */
-	atomic_store_explicit(&k2i_entry_at(ring, producer->position)->mark, mark, memory_order_release);
+	atomic_store_explicit(&k2i_entry_at(ring, producer->place)->mark, mark, memory_order_release);
 	if (!tail_back(producer, end))
 		mark_store_relaxed(ring, end, K2I_KIND_GAP, rear_bytes);
 	K2I_CRASH(ring_rear_given);
-	producer->size = end - producer->position;
-}
-
-static void claim_end(struct k2hft_producer *producer)
-{
-	/* R3: whoever finds the slot empty finds the mark that was stored before, or the tail back. */
-	atomic_store_explicit(&producer->slot->rear, 0, memory_order_release);
-	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
-	producer->size = 0;
+	producer->size = end - producer->place;
 }
 
 static void chunk_write(struct k2hft_ring *ring, uint64_t begin, const struct k2hft_chunk *chunk, unsigned lead_bytes,
@@ -208,26 +256,27 @@ int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_ch
 {
 	struct k2hft_ring *ring = producer->ring;
 	unsigned lead_bytes = offset & 7, pad_bytes;
-	uint64_t begin, end;
+	uint64_t begin, end, size;
 
 	if (!producer->size || bytes == 0 || offset > producer->bytes || bytes > producer->bytes - offset)
 		return -EINVAL;
 	if (chunk->flags & ~K2I_CHUNK_FLAGS_KNOWN || chunk->reserved || chunk->record_count == 0 ||
 	    chunk->record_count > bytes || !k2i_stream_referenced(ring, chunk->stream_id))
 		return -EINVAL;
-	begin = producer->position + offset - lead_bytes;
-	end = k2i_align_up(begin + K2HFT_CHUNK_HEADER_BYTES + lead_bytes + bytes, 8);
-	pad_bytes = (unsigned)(end - begin - K2HFT_CHUNK_HEADER_BYTES - lead_bytes - bytes);
-	if (end < producer->position + producer->size)
+	begin = producer->place + offset - lead_bytes;
+	size = k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + lead_bytes + bytes, 8);
+	pad_bytes = (unsigned)(size - K2HFT_CHUNK_HEADER_BYTES - lead_bytes - bytes);
+	end = begin + size;
+	if (end < producer->place + producer->size)
 		rear_give_back(producer, end);
 	chunk_write(ring, begin, chunk, lead_bytes, pad_bytes, bytes);
 	count(producer, chunk->record_count, bytes);
 	K2I_CRASH(ring_commit_before);
-	if (begin == producer->position) {
-		publish(ring, begin, K2I_KIND_CHUNK, end - begin);
+	if (begin == producer->place) {
+		publish(ring, begin, K2I_KIND_CHUNK, size);
 	} else {
-		mark_store_relaxed(ring, begin, K2I_KIND_CHUNK, end - begin);
-		publish(ring, producer->position, K2I_KIND_GAP, begin - producer->position);
+		mark_store_relaxed(ring, begin, K2I_KIND_CHUNK, size);
+		publish(ring, producer->place, K2I_KIND_GAP, begin - producer->place);
 	}
 	K2I_CRASH(ring_committed);
 	claim_end(producer);
@@ -241,19 +290,19 @@ int k2hft_producer_discard(struct k2hft_producer *producer)
 
 	if (!producer->size)
 		return -EINVAL;
-	mark_clear(ring, producer->position);
-	if (tail_back(producer, producer->position))
+	mark_clear(ring, producer->place);
+	if (tail_back(producer, producer->place))
 		/* R5: between the tail's way back and R3, so that a search for the owner notices, see ring.c. */
 		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);
 	else
-		publish(ring, producer->position, K2I_KIND_DISCARDED, producer->size);
+		publish(ring, producer->place, K2I_KIND_DISCARDED, producer->size);
 	claim_end(producer);
 	return 0;
 }
 
 uint64_t k2hft_producer_position(const struct k2hft_producer *producer)
 {
-	return producer->position;
+	return k2i_position(producer->place);
 }
 
 void k2hft_producer_drop(struct k2hft_producer *producer, uint64_t record_count)

@@ -18,7 +18,7 @@ struct copy {
 	struct k2hft_unsettled unsettled[K2HFT_UNSETTLED_MAX];
 	uint64_t check;
 };
-static_assert(sizeof(struct copy) == K2I_RING_RECEIVERS_WORDS * sizeof(uint64_t), "layout 1");
+static_assert(sizeof(struct copy) == K2I_RING_RECEIVERS_WORDS * sizeof(uint64_t), "layout 2");
 
 /* relaxed, all of this file: words that the consumer alone reads and writes, and its successor after its end. */
 static void copy_load(const struct k2hft_ring *ring, unsigned at, struct copy *copy)

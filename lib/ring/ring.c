@@ -4,17 +4,26 @@
 /*
  * The ring: what it promises, and why that holds.
  *
- * Memory (layout.h). The data pages are mapped twice in a row, so an entry that begins near the end goes on behind
+ * Memory (layout.h). The pages of an area are mapped twice in a row, so an entry that begins near the end goes on behind
  * it and is contiguous for every reader. Entries are only ever addressed from their begin in the first view.
  *
- *	| header | slots | streams |            data            |   the same data again   |
- *	                            ^ data + (position & (capacity - 1))
+ *	| header | slots | streams |  area 0: capacity  | the same again |  area 1  | again |  area 2  | again |
+ *	                            ^ area + (position & (bytes of the area - 1))
  *
  *	           acked    head      read                  tail
  *	             |  gap  | sent    | committed, claimed  |  free, up to head + capacity
  *
  * Positions are 64-bit numbers that grow for ever; they are multiples of 8. tail belongs to the producers, all others to
  * the consumer, who trusts its own copies and not the header's.
+ *
+ * Areas. A ring that is used all round touches memory that no cache holds. So a large ring has small areas besides: which
+ * one the next claim is in stands in the free low bits of the tail, and a position with these bits is a place. A claim
+ * in an area stays within its bytes from the head. That is all that keeps entries from each other: in
+ * one area two of them are less than its bytes apart, however often it was left and entered in between. A producer that
+ * finds no room, or passes a multiple of `turn`, claims an 8-byte entry in the area that it leaves, a SWITCH, which says in
+ * which area the next entry is: readers that go from the head, whose place is in the header, know the area of all that
+ * comes. The small areas keep room for a SWITCH, since the low bits count when room is looked for. It switches to the
+ * smallest area of which half is enough; the largest is always enough for what the ring as a whole has room for.
  *
  * Entries. The first word of an entry, its mark, holds kind, size and a tag that only this position of this ring has.
  *
@@ -33,7 +42,7 @@
  *
  *	     word               R                            A                          what goes along
  *	 1   entry.mark         commit, discard, reserve     consumer, repair           the entry; the slot's claim
- *	 2   header.tail        claim, give back             consumer; other claims     the slot's claim; unmarked room
+ *	 2   header.tail        claim, give back             consumer; other claims     the slot's claim; unmarked room; a head
  *	 3   slot.claim, rear   end of a claim, the next one search for an owner        the mark, or the tail moved back
  *	 4   header.head        release, gaps skipped        claim                      that the room is not read any more
  *	 5   give_backs         discard, slot taken over     around a search            that a claim has vanished
@@ -58,11 +67,13 @@
  *	    position the word there is cleared. Hence an unmarked entry is never mistaken for another.
  *	I3  The tail never moves back below a committed entry, nor below what the consumer has passed.
  *	I4  A slot's owner word changes only by its owner, or by one who found the owner dead.
+ *	I5  A position has one area for ever: the tail gets another one only by a SWITCH, which never goes back.
  *
  * Death of a producer. It can die between any two stores. Before R2 nothing is claimed, and its slot's claim names room
  * that somebody else will mark. After R2 and before the mark, the consumer finds an unmarked entry at `read` and the
  * dead one's slot: the room up to the next mark, live claim or the tail is discarded (by I1 whatever else is claimed there
- * is one of these). With the mark, exactly the claim is. While it gives back its rear, its mark already says where the
+ * is one of these; if one of them was a SWITCH, what was discarded becomes one to the area of what was found behind
+ * it). With the mark, exactly the claim is. While it gives back its rear, its mark already says where the
  * claim ends, and the slot's `rear` stands for the rest. While it wakes the consumer, `sleeping` still tells the next
  * one to do so. Nothing else of a producer is waited for.
  *
@@ -78,36 +89,36 @@
  * counted. It can still destroy what is in the ring.
  */
 
-uint64_t k2i_tail_load(const struct k2hft_ring *ring)
+uint64_t k2i_tail_place(const struct k2hft_ring *ring)
 {
 	/* A2, A4 */
 	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
-	uint64_t head = ring->consumer ? ring->head : atomic_load_explicit(&ring->header->head, memory_order_acquire);
+	uint64_t head = ring->consumer ? ring->head
+				       : k2i_position(atomic_load_explicit(&ring->header->head, memory_order_acquire));
 
-	return k2i_align_down(tail - head <= ring->capacity ? tail : head + ring->capacity, 8);
+	if (k2i_place_valid(ring, head, tail))
+		return tail;
+	return k2i_position(tail - head <= ring->capacity ? tail : head + ring->capacity) | K2I_AREA_ALL;
 }
 
-unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t position, uint64_t mark, uint64_t *size)
+unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t place, uint64_t mark, uint64_t *size)
 {
 	uint64_t word = le64toh(mark);
 	unsigned kind = (unsigned)(word >> K2I_MARK_KIND_SHIFT & K2I_MARK_KIND_MASK);
 
 	*size = word & K2I_MARK_SIZE_MASK;
-	if (word >> K2I_MARK_TAG_SHIFT != (uint32_t)k2i_mark_tag(ring, position) || *size % 8 || *size == 0)
+	if (word >> K2I_MARK_TAG_SHIFT != (uint32_t)k2i_mark_tag(ring, place) || *size % 8 || *size == 0)
 		return 0;
-	if (kind == K2I_KIND_GAP || kind == K2I_KIND_DISCARDED)
+	if (kind == K2I_KIND_CHUNK || kind == K2I_KIND_CLAIMED)
+		return *size >= 16 && *size <= K2HFT_CHUNK_BYTES_MAX && *size <= ring->capacity / 4 ? kind : 0;
+	if (kind < K2I_KIND_SWITCH)
 		return kind;
-	if (kind != K2I_KIND_CHUNK && kind != K2I_KIND_CLAIMED)
-		return 0;
-	if (*size < 16 || *size > K2HFT_CHUNK_BYTES_MAX || *size > ring->capacity / 4)
-		return 0;
-	return kind;
+	return kind - K2I_KIND_SWITCH < K2I_AREA_COUNT && ring->areas[kind - K2I_KIND_SWITCH].bytes ? kind : 0;
 }
 
-uint64_t k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size,
-			struct k2i_chunk_fields *fields)
+uint64_t k2i_chunk_read(const struct k2hft_ring *ring, uint64_t place, uint64_t size, struct k2i_chunk_fields *fields)
 {
-	struct k2i_entry *entry = k2i_entry_at(ring, position);
+	struct k2i_entry *entry = k2i_entry_at(ring, place);
 	/* relaxed: A1 with this entry's mark, or with the mark of the claim that it is in, came before. */
 	uint64_t stream_records = le64toh(atomic_load_explicit(&entry->stream_records, memory_order_relaxed));
 	uint64_t time_ns = le64toh(atomic_load_explicit(&entry->time_ns, memory_order_relaxed));
@@ -115,4 +126,16 @@ uint64_t k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64
 
 	*fields = k2i_chunk_decode(stream_records, time_ns, rest);
 	return k2i_stream_declared(ring, fields->stream_id) ? k2i_chunk_payload_bytes(fields, size) : 0;
+}
+
+const void *k2i_ring_first_view(const struct k2hft_ring *ring, const void *data)
+{
+	for (unsigned at = 0; at < K2I_AREA_COUNT; at++) {
+		const struct k2i_area *area = &ring->areas[at];
+		uintptr_t offset = (uintptr_t)data - (uintptr_t)area->data;
+
+		if (offset >= area->bytes && offset < 2 * area->bytes)
+			return (const uint8_t *)data - area->bytes;
+	}
+	return data;
 }

@@ -43,8 +43,8 @@ static inline struct k2hft_ring_stats k2i_ring_stats(const struct k2hft_ring *ri
 uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options);
 
 uint64_t k2i_ring_bytes(const struct k2hft_ring *ring);
-/* The memory of a position, in the first of the two views, behind which a lap is contiguous. */
-const void *k2i_ring_at(const struct k2hft_ring *ring, uint64_t position);
+/* The same memory in the first of its two views, behind which a lap is contiguous. */
+const void *k2i_ring_first_view(const struct k2hft_ring *ring, const void *data);
 
 /* Room behind the tail, and whether a claim of `bytes` of payload would find it. */
 uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring);

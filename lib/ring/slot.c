@@ -38,16 +38,17 @@ static bool slot_alive(const struct k2hft_ring *ring, struct k2i_slot *slot, uin
 /* Whether a dead producer's claim at `word` needs nobody any more: it is behind, was never made, or is settled. */
 static bool claim_settled(const struct k2hft_ring *ring, uint64_t word)
 {
-	uint64_t position = word & ~UINT64_C(1), mark, size;
+	uint64_t place = word & ~UINT64_C(1), position = k2i_position(place), mark, size;
 	unsigned kind;
 
 	/* A4, A2 */
-	if (word == 0 || position % 8 || position < atomic_load_explicit(&ring->header->head, memory_order_acquire) ||
-	    position >= atomic_load_explicit(&ring->header->tail, memory_order_acquire))
+	if (word == 0 || !k2i_area_of(ring, place)->bytes ||
+	    position < k2i_position(atomic_load_explicit(&ring->header->head, memory_order_acquire)) ||
+	    position >= k2i_position(atomic_load_explicit(&ring->header->tail, memory_order_acquire)))
 		return true;
 	/* A1 */
-	mark = atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire);
-	kind = k2i_mark_read(ring, position, mark, &size);
+	mark = atomic_load_explicit(&k2i_entry_at(ring, place)->mark, memory_order_acquire);
+	kind = k2i_mark_read(ring, place, mark, &size);
 	return kind != 0 && kind != K2I_KIND_CLAIMED;
 }
 
@@ -171,9 +172,9 @@ bool k2i_slot_held_by(const struct k2hft_ring *ring, uint64_t owner)
 
 static bool slot_claims(struct k2i_slot *slot, uint64_t position)
 {
-	/* A3: a slot that no longer says so shows what became of the claim. */
-	return atomic_load_explicit(&slot->claim, memory_order_acquire) == (position | 1) ||
-	       atomic_load_explicit(&slot->rear, memory_order_acquire) == (position | 1);
+	/* A3: a slot that no longer says so shows what became of the claim. The area does not matter: there is one. */
+	return (atomic_load_explicit(&slot->claim, memory_order_acquire) & ~K2I_PLACE_AREA) == (position | 1) ||
+	       (atomic_load_explicit(&slot->rear, memory_order_acquire) & ~K2I_PLACE_AREA) == (position | 1);
 }
 
 bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position)
@@ -212,14 +213,17 @@ enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, 
 	return found;
 }
 
-static uint64_t nearer(uint64_t word, uint64_t position, uint64_t limit)
+static uint64_t nearer(const struct k2hft_ring *ring, uint64_t head, uint64_t word, uint64_t place, uint64_t limit)
 {
-	uint64_t claim = word & ~UINT64_C(1);
+	uint64_t claim = word & ~UINT64_C(1), position = k2i_position(claim);
 
-	return word && claim % 8 == 0 && claim > position && claim < limit ? claim : limit;
+	return word && position > k2i_position(place) && position < k2i_position(limit) &&
+			       k2i_place_valid(ring, head, claim)
+		       ? claim
+		       : limit;
 }
 
-uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit)
+uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t head, uint64_t place, uint64_t limit)
 {
 	unsigned used = k2i_slots_used(ring);
 
@@ -228,11 +232,11 @@ uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, u
 		/* A3 */
 		uint64_t claim = atomic_load_explicit(&slot->claim, memory_order_acquire);
 		uint64_t rear = atomic_load_explicit(&slot->rear, memory_order_acquire);
-		uint64_t nearest = nearer(rear, position, nearer(claim, position, limit));
+		uint64_t nearest = nearer(ring, head, rear, place, nearer(ring, head, claim, place, limit));
 		/* A8: as in k2i_owner_find. */
 		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 
-		if (nearest < limit && owner && slot_alive(ring, slot, owner))
+		if (nearest != limit && owner && slot_alive(ring, slot, owner))
 			limit = nearest;
 	}
 	return limit;

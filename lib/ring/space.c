@@ -23,7 +23,8 @@ uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)
 {
 	/* A7: room that this does not see is freed by somebody who sees that there is a waiter. */
 	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_seq_cst);
-	uint64_t used = tail - atomic_load_explicit(&ring->header->head, memory_order_seq_cst);
+	uint64_t head = atomic_load_explicit(&ring->header->head, memory_order_seq_cst);
+	uint64_t used = k2i_position(tail) - k2i_position(head);
 
 	return used < ring->capacity ? ring->capacity - used : 0;
 }

@@ -49,13 +49,13 @@ static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream
 	/* A12, A4: with the head come the acknowledgements of all chunks below. */
 	if (atomic_load_explicit(&stream->references, memory_order_acquire))
 		return false;
-	head = atomic_load_explicit(&ring->header->head, memory_order_acquire);
+	head = k2i_position(atomic_load_explicit(&ring->header->head, memory_order_acquire));
 	/*
 	 * relaxed: the tail of that moment comes with A12, and so does that of its chunks, behind which it never goes back.
 	 * It can have gone back behind claims of others.
 	 */
 	return head >= atomic_load_explicit(&stream->released_at, memory_order_relaxed) ||
-	       head >= atomic_load_explicit(&ring->header->tail, memory_order_relaxed);
+	       head >= k2i_position(atomic_load_explicit(&ring->header->tail, memory_order_relaxed));
 }
 
 bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id)
@@ -101,7 +101,7 @@ static void released_at_raise(struct k2i_stream *stream, uint64_t tail)
 static bool references_end(struct k2hft_ring *ring, struct k2i_stream *stream, uint32_t count)
 {
 	/* A2: not before any chunk that those who had it have committed. */
-	released_at_raise(stream, atomic_load_explicit(&ring->header->tail, memory_order_acquire));
+	released_at_raise(stream, k2i_position(atomic_load_explicit(&ring->header->tail, memory_order_acquire)));
 	return references_drop(stream, count);
 }
 

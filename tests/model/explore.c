@@ -324,7 +324,7 @@ static struct key world_key(void)
 
 	for (unsigned number = 0; number < playing->threads; number++)
 		mix_thread(&key, number);
-	mix(&key, &world.rings[0].head, 5 * sizeof(uint64_t));
+	mix(&key, &world.rings[0].head, 7 * sizeof(uint64_t));
 	for (unsigned number = 0; number < MODEL_PRODUCERS; number++)
 		mix(&key, &world.producers[number], sizeof(struct k2hft_producer));
 	mix(&key, world.tallies, sizeof(world.tallies));

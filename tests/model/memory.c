@@ -41,14 +41,10 @@ static bool is_counter(const char *text)
 	return false;
 }
 
-/* The data are there twice in a row. */
+/* The data of an area are there twice in a row. */
 static const uint8_t *canonical(const void *word)
 {
-	const uint8_t *address = word;
-
-	if (address >= model_data && address < model_data + 2 * MODEL_CAPACITY)
-		return model_data + (size_t)(address - model_data) % MODEL_CAPACITY;
-	return address;
+	return k2i_ring_first_view(&world.rings[0], word);
 }
 
 static unsigned word_find(const void *word)
@@ -103,7 +99,7 @@ const char *model_word_name(unsigned word, char *text, size_t room)
 {
 	const uint8_t *address = known[word].address, *slots = (const uint8_t *)model_slots;
 
-	if (address >= model_data && address < model_data + MODEL_CAPACITY)
+	if (address >= model_data && address < model_data + 2 * (MODEL_CAPACITY_MAX + MODEL_AREA_BYTES))
 		(void)snprintf(text, room, "data+%u", (unsigned)(address - model_data));
 	else if (address >= slots && address < slots + K2I_SLOT_COUNT * sizeof(*model_slots))
 		(void)snprintf(text, room, "slot %u+%u", (unsigned)((size_t)(address - slots) / sizeof(*model_slots)),
@@ -323,8 +319,8 @@ static void position_check(unsigned at, uint64_t value)
 		model_violation("head goes to %llu, beyond tail", (unsigned long long)value);
 	if (address == (const uint8_t *)&model_header->tail && value < consumer->read)
 		model_violation("tail goes back to %llu, below read", (unsigned long long)value);
-	if (address == (const uint8_t *)&model_header->tail && value > consumer->head + MODEL_CAPACITY)
-		model_violation("tail goes to %llu, more than a lap from head", (unsigned long long)value);
+	if (address == (const uint8_t *)&model_header->tail && !k2i_place_valid(consumer, consumer->head, value))
+		model_violation("tail goes to %llu, more than a lap of its area from head", (unsigned long long)value);
 }
 
 void model_store(struct model_site site, void *word, uint64_t value, memory_order order)

@@ -41,9 +41,11 @@
  */
 
 #define MODEL_THREADS 4
-#define MODEL_WORDS 120
+#define MODEL_WORDS 160
 #define MODEL_VALUES 4 /* of a word that are kept; more are cut off, and that is counted */
 #define MODEL_CAPACITY 256u
+#define MODEL_CAPACITY_MAX 512u /* where there is a small area, too */
+#define MODEL_AREA_BYTES 256u
 #define MODEL_BEGIN (UINT64_C(1) << 20)
 #define MODEL_PRODUCERS 3
 #define MODEL_COPY_BYTES 1408u                 /* of what is kept of a stream */

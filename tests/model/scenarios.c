@@ -18,7 +18,7 @@
 #define ENTRY_BYTES 64u
 #define PAYLOAD_BYTES (ENTRY_BYTES - K2HFT_CHUNK_HEADER_BYTES)
 
-static _Alignas(4096) uint8_t memory[K2I_DATA_AT + 2 * MODEL_CAPACITY];
+static _Alignas(4096) uint8_t memory[K2I_DATA_AT + 2 * (MODEL_CAPACITY_MAX + MODEL_AREA_BYTES)];
 struct k2i_ring_header *model_header = (void *)memory;
 struct k2i_slot *model_slots = (void *)(memory + K2I_SLOTS_AT);
 struct k2i_stream *model_streams = (void *)(memory + K2I_STREAMS_AT);
@@ -57,8 +57,10 @@ static uint64_t *reserved(unsigned thread, size_t bytes)
 	void *payload = NULL;
 	int status;
 
-	while ((status = k2hft_producer_reserve(producer_of(thread), bytes, &payload)) == -EAGAIN)
+	while ((status = k2hft_producer_reserve(producer_of(thread), bytes, &payload)) == -EAGAIN) {
+		must(world.rings[thread].capacity == MODEL_CAPACITY, "no room, but in another area there is");
 		must(k2hft_ring_space_wait(&world.rings[thread], bytes, -1) == 0, "waiting for room fails");
+	}
 	must(status == 0, "a reserve fails");
 	return payload;
 }
@@ -103,26 +105,27 @@ static void chunk_check(const struct k2i_entry *entry, const struct k2i_chunk_fi
 
 static void span_check(struct k2hft_ring *ring, const struct k2hft_span *span)
 {
-	uint64_t position = span->position, end = position + span->bytes;
+	uint64_t place = span->position | ring->read_area, end = place + span->bytes;
 	struct k2hft_stream stream;
 	uint32_t generation;
 
-	must(position >= ring->head && end <= ring->head + MODEL_CAPACITY, "a span is not within a lap of the head");
-	while (position < end) {
+	must(span->position >= ring->head && end - ring->head <= k2i_area_of(ring, place)->bytes,
+	     "a span is not within a lap of the head");
+	while (place < end) {
 		struct k2i_chunk_fields fields;
 		uint64_t size, payload_bytes;
-		unsigned kind = k2i_mark_read(ring, position, model_peek(&k2i_entry_at(ring, position)->mark), &size);
+		unsigned kind = k2i_mark_read(ring, place, model_peek(&k2i_entry_at(ring, place)->mark), &size);
 
 		must(kind == K2I_KIND_CHUNK, "a span has no chunk");
-		payload_bytes = k2i_chunk_read(ring, position, size, &fields);
+		payload_bytes = k2i_chunk_read(ring, place, size, &fields);
 		must(payload_bytes != 0, "a span has a damaged chunk");
-		chunk_check(k2i_entry_at(ring, position), &fields, payload_bytes);
+		chunk_check(k2i_entry_at(ring, place), &fields, payload_bytes);
 		if (ring->stream_copies)
 			must(k2hft_stream_find(ring, fields.stream_id, &stream, &generation) == 0,
 			     "the stream of a chunk is taken for one that nobody has");
-		position += size;
+		place += size;
 	}
-	must(k2hft_ring_release(ring, end) == 0, "a release fails");
+	must(k2hft_ring_release(ring, k2i_position(end)) == 0, "a release fails");
 }
 
 static void consume(unsigned thread)
@@ -133,7 +136,7 @@ static void consume(unsigned thread)
 		struct k2hft_span span;
 		int claimed = 0, count;
 
-		count = k2hft_ring_read(ring, MODEL_CAPACITY, 0, &span, &claimed);
+		count = k2hft_ring_read(ring, MODEL_CAPACITY_MAX, 0, &span, &claimed);
 		must(count >= 0, "an entry is taken for damaged");
 		if (count) {
 			span_check(ring, &span);
@@ -169,7 +172,8 @@ static bool all_seen(void)
 bool model_timer(void)
 {
 	/* A client looks again at a claim that stands in its way. Committed chunks must not have to wait for that. */
-	return world.claimed || (dead_left() && all_seen() && model_peek(&model_header->tail) != world.rings[0].read);
+	return world.claimed ||
+	       (dead_left() && all_seen() && k2i_position(model_peek(&model_header->tail)) != world.rings[0].read);
 }
 
 static bool all_ended(void)
@@ -189,13 +193,13 @@ bool model_end_check(const struct model_scenario *scenario)
 
 	if (!all_ended() || scenario->idle)
 		return all_ended();
-	return all_seen() && model_peek(&model_header->tail) == ring->read && ring->head == ring->read &&
-	       model_peek(&model_header->head) == ring->head && model_peek(&model_header->damaged_bytes) == 0;
+	return all_seen() && model_peek(&model_header->tail) == k2i_read_place(ring) && ring->head == ring->read &&
+	       model_peek(&model_header->head) == k2i_head_place(ring) && model_peek(&model_header->damaged_bytes) == 0;
 }
 
 /* ---- preparations */
 
-static void ring_prepare(unsigned thread)
+static void ring_prepare(unsigned thread, bool small_area)
 {
 	struct k2hft_ring *ring = &world.rings[thread];
 
@@ -203,7 +207,14 @@ static void ring_prepare(unsigned thread)
 	ring->slots = model_slots;
 	ring->streams = model_streams;
 	ring->data = model_data;
-	ring->capacity = MODEL_CAPACITY;
+	ring->capacity = small_area ? MODEL_CAPACITY_MAX : MODEL_CAPACITY;
+	ring->areas[0] = (struct k2i_area){model_data, ring->capacity, ring->capacity - 8, 0};
+	ring->turn = UINT64_MAX;
+	if (small_area) {
+		ring->areas[1] = (struct k2i_area){model_data + 2 * MODEL_CAPACITY_MAX, MODEL_AREA_BYTES,
+						   MODEL_AREA_BYTES - 8, 0};
+		ring->turn = MODEL_AREA_BYTES / 2;
+	}
 	ring->seed = 0x5eed;
 	ring->sleep_number = MODEL_SLEEP_BEGIN;
 	ring->consumer = thread == 0;
@@ -224,25 +235,31 @@ static void producer_open(unsigned thread)
 	world.running = 0;
 }
 
-/* An empty ring whose next position is `offset` into a lap. */
-static void empty_at(uint64_t offset)
+/* An empty ring whose next place is that: its position is an offset into a lap. */
+static void empty_in(uint64_t place, bool small_area)
 {
 	struct k2hft_ring *ring = &world.rings[0];
-	uint64_t begin = MODEL_BEGIN + offset;
+	uint64_t begin = MODEL_BEGIN + k2i_position(place);
 
 	for (unsigned thread = 0; thread < MODEL_THREADS; thread++)
-		ring_prepare(thread);
-	word_set("header->tail", &model_header->tail, begin);
-	word_set("header->head", &model_header->head, begin);
+		ring_prepare(thread, small_area);
+	word_set("header->tail", &model_header->tail, MODEL_BEGIN + place);
+	word_set("header->head", &model_header->head, MODEL_BEGIN + place);
 	word_set("header->sleeping", &model_header->sleeping, 0);
 	word_set("header->give_backs", &model_header->give_backs, 0);
 	word_set("header->space_sequence", &model_header->space_sequence, 0);
 	word_set("header->space_waiters", &model_header->space_waiters, 0);
 	ring->head = ring->acked = ring->read = ring->chunk_end = ring->tail_seen = begin;
+	ring->head_area = ring->read_area = place & K2I_PLACE_AREA;
 	for (unsigned thread = 1; thread <= MODEL_PRODUCERS; thread++) {
 		word_set("declared", &model_streams[thread - 1].declared, 1);
 		word_set("references", &model_streams[thread - 1].references, 1);
 	}
+}
+
+static void empty_at(uint64_t offset)
+{
+	empty_in(offset, false);
 }
 
 static void two_opened(uint64_t offset)
@@ -276,6 +293,30 @@ static void filled_but_one(void)
 static void filled_whole(void)
 {
 	filled(0);
+}
+
+static void two_in_areas(uint64_t place)
+{
+	empty_in(place, true);
+	producer_open(1);
+	producer_open(2);
+}
+
+/* All of the ring, and the first claim goes over a place where a smaller area is looked for. */
+static void before_smaller(void)
+{
+	two_in_areas(MODEL_AREA_BYTES / 2 - ENTRY_BYTES / 2);
+}
+
+/* The small area, in which there is no room before the consumer has freed some. */
+static void before_larger(void)
+{
+	two_in_areas((MODEL_AREA_BYTES - ENTRY_BYTES / 2) | 1 << 1);
+	producer_open(3);
+	world.running = 3;
+	for (unsigned at = 0; at < 3; at++)
+		push(3);
+	world.running = 0;
 }
 
 /* The consumer finds the streams, each of which its producer alone has. */
@@ -411,6 +452,12 @@ const struct model_scenario model_scenarios[] = {
 	{"two-killed", "the same, one dies", two_at_the_wrap, push_two, 3, 1, false},
 	{"release", "one pushes and releases its stream", streams_found, push_and_release, 2, 0, false},
 	{"release-killed", "the same, it dies", streams_found, push_and_release, 2, 1, false},
+	{"smaller", "two push, one switches to the small area", before_smaller, push_one, 3, 0, false},
+	{"smaller-killed", "the same, one dies", before_smaller, push_one, 3, 1, false},
+	{"larger", "two push, one switches to all of the ring", before_larger, push_one, 3, 0, false},
+	{"larger-killed", "the same, one dies", before_larger, push_one, 3, 1, false},
+	{"larger-discard", "the first one discards, then both push", before_larger, discard, 3, 0, false},
+	{"larger-discard-killed", "the same, it dies", before_larger, discard, 3, 1, false},
 	{"middle-again", "one gives back parts and pushes", two_at_the_wrap, middle, 3, 0, false},
 };
 const unsigned model_scenario_count = sizeof(model_scenarios) / sizeof(*model_scenarios);

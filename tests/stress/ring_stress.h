@@ -137,7 +137,10 @@ static inline void stress_run(struct stress *stress, uint64_t duration_ns)
 {
 	struct k2hft_ring_options options = {.size = sizeof(options)};
 
-	options.ring_bytes = stress->producers % 2 ? K2HFT_RING_BYTES_MIN : 16 * K2HFT_RING_BYTES_MIN;
+	/* The largest has small areas. */
+	const uint64_t sizes[] = {K2HFT_RING_BYTES_MIN, 16 * K2HFT_RING_BYTES_MIN, 128 * K2HFT_RING_BYTES_MIN};
+
+	options.ring_bytes = sizes[stress->producers % 3];
 	REQUIRE(k2hft_ring_open(&options, &stress->ring) == 0);
 	(void)snprintf(stress->link, sizeof(stress->link), "/proc/%d/fd/%d", (int)getpid(),
 		       k2hft_ring_descriptor(stress->ring));
