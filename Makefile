@@ -18,8 +18,6 @@ docdir       ?= $(datadir)/doc/k2hft
 pkgconfigdir ?= $(libdir)/pkgconfig
 unitdir      ?= $(prefix)/lib/systemd/system
 completiondir ?= $(datadir)/bash-completion/completions
-# Where the Python module goes; empty: nowhere.
-pythondir    ?=
 
 Q   := $(if $(filter 1,$(V)),,@)
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
@@ -157,10 +155,8 @@ $(B)/run_path: FORCE
 $(B)/bin/k2hftfuse $(B)/installed/k2hftfuse: $(FUSE_OBJECTS)
 $(B)/bin/k2hftfuse $(B)/installed/k2hftfuse: LIBS = $(fuse_LIBS)
 $(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: $(RECEIVER_OBJECTS)
-$(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: LIBS = $(receiver_LIBS)
 $(B)/bin/k2hft $(B)/installed/k2hft: $(TOOLS_OBJECTS)
-$(B)/bin/k2hft $(B)/installed/k2hft: LIBS = $(receiver_LIBS)
-$(B)/obj/lib/app/program/page.o: lib/app/program/page.html
+$(foreach program,k2hftfusesvr k2hft,$(B)/bin/$(program) $(B)/installed/$(program)): LIBS = $(receiver_LIBS)
 $(PROGRAMS): PATH_OF_LIBRARY = $$ORIGIN/../lib
 $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): PATH_OF_LIBRARY = $(run_path)
 $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): $(B)/run_path
@@ -239,7 +235,7 @@ fuzz check-fuzz:        ## each fuzz target for TIME=60 seconds; fuzz-NAME: one 
 	$(call fuzz,$(FUZZ),$(TIME))
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
-include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk pkgconfig/install.mk
+include lib/app/program/page.mk pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk pkgconfig/install.mk
 check-sanitized:
 	$(call run_tests) $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 

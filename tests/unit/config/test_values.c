@@ -137,8 +137,6 @@ static void test_refused_and_unused(void **state)
 	(void)state;
 	assert_int_equal(parse(K2I_SECTION_SVRNODE, "ENDPOINTS", "", &settings), 0);
 	refused(K2I_SECTION_SVRNODE, "ENDPOINTS", "a:1", "ENDPOINTS is not available");
-	assert_int_equal(parse(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "off", &settings), 0);
-	refused(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "y", "K2HTPDTOR_BROADCAST is not available");
 }
 
 static void test_hosts(void **state)
