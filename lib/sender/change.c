@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/caller.h"
 #include "base/options.h"
 #include "base/spread.h"
 #include "client/client.h"
@@ -82,6 +83,7 @@ static int target_add(struct k2hft_sender *sender, const struct k2hft_target *ta
 
 int k2hft_sender_target_add(struct k2hft_sender *sender, const struct k2hft_target *target)
 {
+	K2I_ERRNO_KEPT;
 	struct k2hft_sender_options options;
 	int status;
 
@@ -123,6 +125,7 @@ static int target_remove(struct k2hft_sender *sender, const char *home)
 
 int k2hft_sender_target_remove(struct k2hft_sender *sender, const char *host, const char *port)
 {
+	K2I_ERRNO_KEPT;
 	char home[K2I_SPREAD_HOME_BYTES];
 	int status;
 

@@ -103,6 +103,7 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 
 int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
 {
+	K2I_ERRNO_KEPT;
 	struct k2hft_sender_options known;
 	struct k2hft_sender *made;
 	int status = k2i_options_copy(&known, sizeof(known), options);

@@ -31,7 +31,7 @@ static const char help[] =
 	"      --input FILE            the lines of this log, repeatedly, instead of made records\n"
 	"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
 	"      --writers NUMBER,...    threads of each sender that write, 1 to 128; library only (1)\n"
-	"      --receivers NUMBER,...  that are started, 1 to 8; each sender spreads its records over them (1)\n"
+	"      --receivers NUMBER,...  that are started, 1 to 8; each sender spreads over them (1)\n"
 	"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
 	"      --ring SIZE,...         ring of each sender, in memory (2M, mount-append 8M)\n"
 	"  -n, --count RECORDS         in one run, of all senders\n"

@@ -22,7 +22,7 @@ static const char help[] =
 	"      --only                a line that is not a record is an error\n"
 	"      --prefix              a line may have other text before its record\n"
 	"      --inside              also behind it, as a FORMAT of the receiver adds\n"
-	"      --order WHERE         in all files as one, in each file, or none: where order is looked at (all)\n"
+	"      --order WHERE         where order is looked at: in all files as one, each file, none (all)\n"
 	"      --retracted LIST      leaves out the ranges of a receiver's list; several times: of each\n"
 	"      --limit N             lists this many findings and missing ranges (20)\n\n"
 	"      --make                makes records:\n"

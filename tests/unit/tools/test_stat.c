@@ -114,7 +114,7 @@ static void test_terminal(void **state)
 	assert_non_null(status);
 	stat_show_table(output, "target", status, NULL, 0, false);
 	assert_int_equal(fclose(output), 0);
-	assert_string_equal(shown, "target: fine: nothing waits\n  files: ?name ?value \xc2\xa0\n");
+	assert_string_equal(shown, "target: fine: nothing waits\n\n  files: ?name ?value \xc2\xa0\n");
 
 	free(shown);
 	json_free(status);
