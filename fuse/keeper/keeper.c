@@ -47,9 +47,10 @@ struct ending {
 /* A worker begins with this, whatever the one before has made of the mount. */
 static struct {
 	struct k2i_setup setup;
-	uint64_t taken; /* as the mount's, for this */
-	bool reload;    /* is asked for, and no worker has answered */
-	bool forwarded; /* to the worker */
+	uint64_t taken;       /* as the mount's, for this */
+	uint64_t seen, tried; /* signatures of the files: at the last look, and of those that a reload was begun for */
+	bool reload;          /* is asked for, and no worker has answered */
+	bool forwarded;       /* to the worker */
 } kept;
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -186,6 +187,22 @@ static void reload_settle(struct k2i_mount *mount)
 	reload_keep(mount);
 }
 
+/*
+ * RELOAD = auto: once a second, since inotify(7) does not tell what another host has written, or that a link on the way leads
+ * elsewhere. A file that has changed since the last look may be written still.
+ */
+static void files_look(const struct k2i_mount *mount)
+{
+	uint64_t now = k2i_setup_sign(kept.setup.config.settings, mount->reload.told.file);
+
+	if (now == kept.seen && now != kept.setup.signature && now != kept.tried) {
+		kept.tried = now;
+		kept.reload = true;
+		kept.forwarded = false;
+	}
+	kept.seen = now;
+}
+
 static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *ready_ns)
 {
 	if (info->si_value.sival_int == K2I_WORD_RELOADED) {
@@ -210,6 +227,7 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 		ending_begin(ending, 0);
 	for (;;) {
 		siginfo_t info;
+		bool watches;
 		int number;
 
 		if (ending_is_stuck(ending, mount, worker))
@@ -218,7 +236,10 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			order = signal_forward(worker, order);
 		if (kept.reload && !kept.forwarded)
 			kept.forwarded = signal_forward(worker, SIGUSR1) == 0;
-		number = signal_wait(signals, ending->signal || kept.reload != kept.forwarded, &info);
+		watches = kept.setup.config.settings->reloads_itself && !ending->signal;
+		number = signal_wait(signals, watches || ending->signal || kept.reload != kept.forwarded, &info);
+		if (number < 0 && watches)
+			files_look(mount);
 		if (number == SIGCHLD)
 			strangers_reap(worker);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
@@ -389,6 +410,7 @@ int k2i_keeper_run(struct k2i_mount *mount)
 	int status;
 
 	kept.setup = k2i_setup_of(mount);
+	kept.setup.signature = k2i_setup_sign(mount->settings, mount->reload.told.file);
 	status = workers_run(mount);
 	/* For who undoes the mount: the last worker's was its own. */
 	k2i_setup_use(mount, &kept.setup);

@@ -59,9 +59,9 @@ static uint64_t file_sign(uint64_t signature, const char *path)
 	return k2i_hash(parts, sizeof(parts));
 }
 
-static uint64_t settings_sign(const struct k2i_settings *settings)
+uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file)
 {
-	uint64_t signature = file_sign(0, settings->file);
+	uint64_t signature = file_sign(0, file);
 
 	for (size_t number = 0; number < settings->included_count; number++)
 		signature = file_sign(signature, settings->included[number]);
@@ -129,7 +129,7 @@ int k2i_setup_load(const struct k2i_mount *mount, const struct k2i_settings *bef
 		status = k2i_sender_config_make(settings, &setup->config, told->error, sizeof(told->error));
 	if (status)
 		return status;
-	setup->signature = settings_sign(settings);
+	setup->signature = k2i_setup_sign(settings, told->file);
 	trial.settings = settings;
 	trial.outputfiles = NULL;
 	status = k2i_rules_compile(settings, &setup->rules, told->error, sizeof(told->error));

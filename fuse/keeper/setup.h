@@ -32,6 +32,10 @@ void k2i_setup_use(struct k2i_mount *mount, const struct k2i_setup *setup);
 struct k2i_reload;
 int k2i_setup_load(const struct k2i_mount *mount, const struct k2i_settings *before, struct k2i_setup *setup,
 		   struct k2i_reload *told);
+/*
+ * Another number when the configuration, at `file`, or a file that it includes has been written, or another put in its place.
+ */
+uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file);
 /* Whether the connections can stay as they are. */
 bool k2i_setup_connects_alike(const struct k2i_setup *one, const struct k2i_setup *other);
 void k2i_setup_free(struct k2i_setup *setup);

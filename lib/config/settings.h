@@ -133,6 +133,7 @@ struct k2i_settings {
 	uint64_t expire_s;              /* EXPIRE */
 	uint32_t compress;              /* COMPRESS: K2HFT_COMPRESS_* */
 	uint64_t drain_timeout_s;       /* DRAINTIMEOUT */
+	bool reloads_itself;            /* RELOAD = auto */
 	struct k2i_rule *rules;
 	size_t rule_count;
 	/* K2HFTFUSESVR */
