@@ -2,6 +2,7 @@
 #include "receiver/daemon/reloader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ void k2i_reloader_tell(const struct k2i_reloader *reloader)
 {
 	struct k2i_report report = {0};
 	char path[PATH_MAX + 16], made[sizeof(path) + 4];
+	int descriptor;
 	FILE *file;
 	bool whole;
 
@@ -34,7 +36,9 @@ void k2i_reloader_tell(const struct k2i_reloader *reloader)
 	k2i_report_close(&report, '}');
 	k2i_report_add(&report, "\n");
 	(void)remove(made);
-	file = report.failed ? NULL : fopen(made, "wxe");
+	/* For its owner, whatever the umask: it names files and keys. */
+	descriptor = report.failed ? -1 : open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
 	whole = file && fputs(report.text, file) >= 0;
 	if (file && fclose(file))
 		whole = false;

@@ -15,7 +15,10 @@ ip link set lo up
 unshare -n sleep 120 9>&- &
 far=$!
 trap 'code=$?; kill $far; moving_cleanup; exit $code' EXIT
-wait_until ip link add near type veth peer name far netns $far
+# It is in a network of its own only once unshare(1) has got there.
+elsewhere() { [ "$(readlink /proc/$far/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; }
+wait_until elsewhere
+ip link add near type veth peer name far netns $far
 ip addr add 10.9.9.1/24 dev near
 ip link set near up
 nsenter -t $far -n ip addr add 10.9.9.2/24 dev far

@@ -3,7 +3,13 @@
 # A sender dies between the step that remembers a move and the first frame to the other receiver, and just before that
 # step: over both receivers each record is there once.
 set -u
+# Tests run side by side, and one of them builds.
+mkdir -p build-crash
+exec 8>build-crash/lock
+flock 8
 eval "${K2HFT_MAKE:-make} -s crash-build" || exit 1
+flock -u 8
+exec 8>&-
 B=build-crash
 # shellcheck source=tests/tools/moving.inc
 . tests/tools/moving.inc
