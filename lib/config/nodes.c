@@ -65,7 +65,7 @@ static void value_go_on(struct expansion *expansion, const char *made, const cha
 		refuse(expansion, "makes a name of more than 255 bytes");
 		return;
 	}
-	(void)snprintf(name, sizeof(name), "%s%.*s", made, (int)bytes, value);
+	(void)stpcpy(stpncpy(stpcpy(name, made), value, bytes), "");
 	name_go_on(expansion, name, rest);
 }
 

@@ -135,7 +135,7 @@ void k2i_reloader_run(struct k2i_reloader *reloader)
 	(void)pthread_mutex_lock(&reloader->mutex);
 	k2i_reload_begin(&reloader->reload);
 	(void)pthread_mutex_unlock(&reloader->mutex);
-	k2i_reloader_tell(reloader);
+	/* The file comes at the end only: a disk that hangs would keep the change from those who wait for it. */
 	change_prepare(reloader, &change);
 	K2I_CRASH(receiver_reload_prepared);
 	take = !change.error[0];

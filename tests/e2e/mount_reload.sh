@@ -70,6 +70,7 @@ done
 
 # The rules of a file that stays open: not before the end of its line, and from the next on.
 mkfifo "$work/pipe"
+# shellcheck disable=SC2016 # that shell's
 quick sh -c 'exec cat >"$1"' sh "$sent/open" <"$work/pipe" &
 writer=$!
 exec 3>"$work/pipe"

@@ -86,7 +86,7 @@ has_ring() {
 		sleep 0.05
 	done
 	bytes=$(ring_bytes)
-	{ [ "$bytes" -gt $((wanted << 20)) ] && [ "$bytes" -lt $((wanted + 6 << 20)) ]; } || fail "a ring of $bytes bytes: $*"
+	{ [ "$bytes" -gt $((wanted << 20)) ] && [ "$bytes" -lt $((wanted + 16 << 20)) ]; } || fail "a ring of $bytes bytes: $*"
 	kill -9 $push
 	wait $push 2>/dev/null
 }

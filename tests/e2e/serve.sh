@@ -30,13 +30,13 @@ health() { answers /health "$1" && grep -q "$2" "$work/body"; }
 fixed_port=yes
 start_receiver
 start_mount
-page_port=$((46000 + $$ % 5000))
-while listens $page_port; do
-	page_port=$((page_port + 1))
-done
-"$k2hft" serve --listen "127.0.0.1:$page_port" --interval 200 "$mnt" 2>"$work/serve.err" &
+"$k2hft" serve --listen 127.0.0.1:0 --interval 200 "$mnt" 2>"$work/serve.err" &
 serving=$!
-until_true 20 listens "$page_port" || fail "nobody listens"
+port_said() {
+	page_port=$(sed -n 's/.*answering HTTP on 127.0.0.1 port //p' "$work/serve.err")
+	[ -n "$page_port" ]
+}
+until_true 20 port_said || fail "nobody listens"
 echo first >"$sent/log"
 until_true 20 health 200 "^$mnt: fine: nothing waits\$" || fail "$(cat "$work/status" "$work/body")"
 

@@ -6,6 +6,7 @@ k2hft=$bin/k2hft
 
 verdict() { "$k2hft" stat "$1" 2>&1 | head -n 1; }
 # says TARGET PATTERN
+# shellcheck disable=SC2317
 says() { verdict "$1" | grep -q "$2"; }
 comes() { until_true 30 says "$@" || fail "$2: $(verdict "$1")"; }
 

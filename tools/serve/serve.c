@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,14 +141,27 @@ static bool address_loops(const char *address)
 
 static int listen_start(struct serve *serve, struct evhttp *http)
 {
-	char copy[RECEIVER_ROOM];
+	char copy[RECEIVER_ROOM], number[16];
+	struct evhttp_bound_socket *bound;
+	struct sockaddr_storage address;
+	socklen_t address_bytes = sizeof(address);
 	const char *host, *port;
 
-	if (receiver_parse(serve->listen, "", copy, &host, &port))
+	size_t bytes = strlen(serve->listen);
+	bool any = bytes > 2 && strcmp(serve->listen + bytes - 2, ":0") == 0;
+	char given[RECEIVER_ROOM];
+
+	/* No receiver has port 0. */
+	(void)snprintf(given, sizeof(given), "%.*s", (int)(any ? bytes - 2 : bytes), serve->listen);
+	if (receiver_parse(given, any ? "8022" : "", copy, &host, &port))
 		return command_failed(STATUS_WRONG, "serve", "--listen %s: ADDRESS:PORT is needed", serve->listen);
+	port = any ? "0" : port;
 	serve->beyond = !address_loops(host);
-	if (evhttp_bind_socket(http, host, (ev_uint16_t)strtoul(port, NULL, 10)) < 0)
+	bound = evhttp_bind_socket_with_handle(http, host, (ev_uint16_t)strtoul(port, NULL, 10));
+	if (!bound || getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&address, &address_bytes) < 0 ||
+	    getnameinfo((struct sockaddr *)&address, address_bytes, NULL, 0, number, sizeof(number), NI_NUMERICSERV))
 		return command_failed(STATUS_FAILED, "serve", "%s: %s", serve->listen, strerror(errno));
+	(void)fprintf(stderr, "k2hft serve: answering HTTP on %s port %s\n", host, number);
 	return 0;
 }
 
@@ -167,10 +181,8 @@ static int serve_run(struct serve *serve, struct event_base *base, struct evhttp
 	evhttp_set_timeout(http, CLIENT_TIMEOUT_S);
 	if (!status && serve_collector_start(&serve->collector))
 		status = command_failed(STATUS_FAILED, "serve", "no thread can be started");
-	if (!status) {
-		(void)fprintf(stderr, "k2hft serve: answering HTTP on %s\n", serve->listen);
+	if (!status)
 		(void)event_base_dispatch(base);
-	}
 	for (size_t at = 0; at < 2; at++)
 		if (ends[at])
 			event_free(ends[at]);

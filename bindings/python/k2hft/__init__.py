@@ -40,12 +40,14 @@ class _Options(ctypes.Structure):
                 ("compress", ctypes.c_uint32), ("batch_records_max", ctypes.c_uint64), ("expire_s", ctypes.c_uint32),
                 ("reserved", ctypes.c_uint32), ("tls", ctypes.POINTER(_Tls)), ("targets", ctypes.POINTER(_Target)),
                 ("target_count", ctypes.c_uint32), ("spread", ctypes.c_uint32), ("copies", ctypes.c_uint32),
-                ("replica", ctypes.c_uint32), ("failover_ms", ctypes.c_uint32), ("reserved_spread", ctypes.c_uint32)]
+                ("replica", ctypes.c_uint32), ("failover_ms", ctypes.c_uint32), ("except_count", ctypes.c_uint32),
+                ("except", ctypes.POINTER(ctypes.c_char_p))]
 
 
 class _Stats(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint64) for name in (
-        "written_records", "written_bytes", "dropped_records", "unacked_records", "refused_writes", "pieces")]
+        "written_records", "written_bytes", "dropped_records", "unacked_records", "refused_writes", "pieces",
+        "excepted_records")]
 
 
 def _functions_declare(library):
@@ -109,11 +111,13 @@ class Sender:
     receivers: "HOST:PORT", or a list of them. ring_path: a file that keeps what is not acknowledged beyond the process's
     end; None: memory. full: what a write does when the ring is full. tls: a dictionary with authority_path,
     certificate_path, private_key_path, shared_key_path or version_min (0: TLS 1.2, 1: TLS 1.3), as in k2hft_client_open(3);
-    {} is TLS with the system's certificates, None no encryption. The rest is as in k2hft_sender_open(3).
+    {} is TLS with the system's certificates, None no encryption. except_names: streams whose names begin with one of them
+    are not sent. The rest is as in k2hft_sender_open(3).
     """
 
     def __init__(self, receivers, *, ring_path=None, ring_bytes=0, full="block", level="written", compress="auto",
-                 host_name=None, expire_s=0, tls=None, spread="hash", copies=0, replica=0, failover_ms=0):
+                 host_name=None, expire_s=0, tls=None, spread="hash", copies=0, replica=0, failover_ms=0,
+                 except_names=()):
         names = [receivers] if isinstance(receivers, str) else list(receivers)
         tls_options = None
         if tls is not None:
@@ -126,7 +130,8 @@ class Sender:
                            ring_bytes=ring_bytes, full=_word(FULL, full, "full"), level=_word(LEVEL, level, "level"),
                            compress=_word(COMPRESS, compress, "compress"), expire_s=expire_s,
                            spread=_word(SPREAD, spread, "spread"), copies=copies, replica=replica,
-                           failover_ms=failover_ms)
+                           failover_ms=failover_ms, except_count=len(except_names))
+        setattr(options, "except", (ctypes.c_char_p * len(except_names))(*map(_bytes, except_names)))
         if len(names) == 1:
             options.host, options.port, options.tls = targets[0].host, targets[0].port, tls_pointer
         else:

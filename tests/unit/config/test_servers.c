@@ -228,8 +228,8 @@ static void test_except(void **state)
 	struct k2i_settings *settings;
 
 	(void)state;
-	settings = load("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=/tmp/\nK2HTPDTOR_EXCEPT_KEY=\nK2HTPDTOR_EXCEPT_KEY=a\\0x2eb\\056c\n"
-			SENDER);
+	settings = load("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=/tmp/"
+			"\nK2HTPDTOR_EXCEPT_KEY=\nK2HTPDTOR_EXCEPT_KEY=a\\0x2eb\\056c\n" SENDER);
 	assert_int_equal(settings->except_count, 2);
 	assert_string_equal(settings->except[0], "tmp/");
 	assert_string_equal(settings->except[1], "a.b.c");
@@ -265,11 +265,17 @@ static void test_several_receivers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_server),   cmocka_unit_test(test_own_server_unknown),
-		cmocka_unit_test(test_sender_tls),   cmocka_unit_test(test_other_programs),
-		cmocka_unit_test(test_split),        cmocka_unit_test(test_nodes_only),
-		cmocka_unit_test(test_init_in_vain), cmocka_unit_test(test_except), cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_lists_wrong),  cmocka_unit_test(test_several_receivers),
+		cmocka_unit_test(test_own_server),
+		cmocka_unit_test(test_own_server_unknown),
+		cmocka_unit_test(test_sender_tls),
+		cmocka_unit_test(test_other_programs),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_nodes_only),
+		cmocka_unit_test(test_init_in_vain),
+		cmocka_unit_test(test_except),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_lists_wrong),
+		cmocka_unit_test(test_several_receivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
