@@ -60,12 +60,15 @@ static void value_go_on(struct expansion *expansion, const char *made, const cha
 			const char *rest)
 {
 	char name[NAME_BYTES_MAX + 1];
+	size_t made_bytes = strlen(made);
 
-	if (strlen(made) + bytes > NAME_BYTES_MAX) {
+	if (made_bytes + bytes > NAME_BYTES_MAX) {
 		refuse(expansion, "makes a name of more than 255 bytes");
 		return;
 	}
-	(void)stpcpy(stpncpy(stpcpy(name, made), value, bytes), "");
+	memcpy(name, made, made_bytes);
+	memcpy(name + made_bytes, value, bytes);
+	name[made_bytes + bytes] = '\0';
 	name_go_on(expansion, name, rest);
 }
 

@@ -32,6 +32,7 @@ start_receiver
 start_mount
 "$k2hft" serve --listen 127.0.0.1:0 --interval 200 "$mnt" 2>"$work/serve.err" &
 serving=$!
+# shellcheck disable=SC2317
 port_said() {
 	page_port=$(sed -n 's/.*answering HTTP on 127.0.0.1 port //p' "$work/serve.err")
 	[ -n "$page_port" ]
