@@ -23,6 +23,8 @@ DATA_AT = 40
 TAIL_AT = 128
 HEAD_AT = 384
 PLACE_AT = 6 * 128 + 48
+AREA_BYTES = (0, 1 << 16, 1 << 20)  # of a build with crash points; the first is all of the ring
+STALL_S = 0.3
 REACHED_S = 60
 ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver": ("receiver",)}
 
@@ -153,6 +155,7 @@ class Crash(Fault):
         self.plan = self.at.plans[self.role]
         self.sender = {"push": lap.push, "library": lap.library, "mount": lap.mount}.get(self.role)
         self.asked = None
+        self.stalled, self.stall_turned = False, 0
         self.rings = Settled(self.at) if self.point.need == "settled" else None
 
     def steps(self):
@@ -183,8 +186,19 @@ class Crash(Fault):
                 raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {len(steps)} deaths in "
                               f"{REACHED_S} s")
             self.revive()
+            if self.point.need == "stalls":
+                self.stall()
             time.sleep(0.005)
+        if self.stalled:
+            self.at.receiver.go_on()
         self.settle()
+
+    def stall(self):
+        """The receiver stops and goes on in turns: a ring leaves its small area, and comes back to it."""
+        if time.monotonic() - self.stall_turned > STALL_S:
+            self.stalled = not self.stalled
+            self.stall_turned = time.monotonic()
+            (self.at.receiver.stop if self.stalled else self.at.receiver.go_on)()
 
     def restart(self):
         if self.role == "receiver":
@@ -277,13 +291,19 @@ class Crash(Fault):
             self.sender.finish(60)
             self.at.receiver.stop()
             self.sender.go()
-        wait_until(lambda: self.place(TAIL_AT) > self.place(HEAD_AT), 20, "records wait in the ring")
+        wait_until(lambda: self.place(TAIL_AT) & ~7 > self.place(HEAD_AT) & ~7, 20, "records wait in the ring")
         self.sender.kill(exactly=False)
         self.at.receiver.kill()
         self.at.receiver_start()
         with open(self.sender.ring(), "r+b") as ring:
-            ring.seek(self.place(DATA_AT) + self.place(HEAD_AT) % self.place(CAPACITY_AT))
+            ring.seek(self.entry_at(self.place(HEAD_AT)))
             ring.write(bytes(8))
+
+    def entry_at(self, place):
+        """Where an entry is in the file: the low bits of a place are its area (lib/ring/layout.h)."""
+        capacity, area = self.place(CAPACITY_AT), (place & 6) >> 1
+        begin = (0, capacity, capacity + AREA_BYTES[1])[area]
+        return self.place(DATA_AT) + begin + (place & ~7) % (AREA_BYTES[area] or capacity)
 
     def place(self, at):
         """A field of the ring's header."""
