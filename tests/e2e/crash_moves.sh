@@ -22,8 +22,9 @@ plan = struct.pack("=III60s", 0, 1, 1, sys.argv[1].encode())
 open(sys.argv[2], "wb").write(plan.ljust(8 + 32 * 64, b"\0"))' "$1" "$dir/plan"
 	export K2HFT_CRASH="$dir/plan"
 }
-# What the sender has read is in its ring; the next one begins behind it.
-sender "$dir/ring" 1500
+# Records that the sender has read are in its ring; the next one begins behind them. Three seconds are long enough to read
+# what is fed, also on a machine with much else to do.
+sender "$dir/ring" 3000
 feed 100
 wait_until has 1 100
 for point in move_before move_kept move_before move_kept; do
@@ -31,7 +32,7 @@ for point in move_before move_kept move_before move_kept; do
 	wait "$sending" || fail "the sender"
 	before=$(lines_of 2)
 	plan $point
-	sender "$dir/ring" 1500
+	sender "$dir/ring" 3000
 	unset K2HFT_CRASH
 	feed 1000
 	wait_until has 1 $((fed - before))
@@ -40,7 +41,7 @@ for point in move_before move_kept move_before move_kept; do
 	exec 9>&-
 	wait "$sending"
 	[ $? = 137 ] || fail "the sender did not die at $point"
-	sender "$dir/ring" 1500
+	sender "$dir/ring" 3000
 	feed 2000
 	wait_until has 2 $((before + 4000))
 	down 1 CONT
