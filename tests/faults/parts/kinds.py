@@ -490,6 +490,13 @@ class LedgerRemoved(LedgerFault):
     def damage(self, ledger):
         os.unlink(ledger)
 
+    def unsaid(self):
+        """With its ledger the receiver has lost its uuid: to its senders it is another one, and it can't tell."""
+        senders = (self.lap.push, self.lap.library, self.lap.mount)
+        told = [process for sender in senders for process in sender.processes()
+                if re.search("moved from receiver|does not know ring", process.said())]
+        return "records came twice and no sender said why" if self.lap.excused["repeated"] and not told else None
+
 
 class LedgerCut(LedgerFault):
     name = "ledger-cut"
