@@ -8,14 +8,15 @@
 #include "receiver/daemon/reloader.h"
 
 /*
- * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload at
- * SIGHUP. A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
+ * Two threads for work that no connection asks for: k2i_state_tick once a second, and the reload at SIGHUP. A disk that
+ * does not answer stops the one that looks at it, and neither the reload nor the thread that accepts connections and takes
+ * signals.
  */
 struct k2i_housekeeper {
 	struct k2i_state *state;
 	struct k2i_reloader *reloader;
-	pthread_t thread;
-	bool started;
+	pthread_t ticks, reloads;
+	bool ticks_started, reloads_started;
 	pthread_cond_t wake;
 	pthread_mutex_t mutex; /* guards what follows */
 	bool reload, stopping;
@@ -25,7 +26,7 @@ struct k2i_housekeeper {
 int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state, struct k2i_reloader *reloader);
 /* Reloads, and returns at once. */
 void k2i_housekeeper_reload(struct k2i_housekeeper *housekeeper);
-/* Ends the thread, and waits for the disk if the thread does. Nothing happens if it was not started. */
+/* Ends the threads, and waits for the disk if they do. Nothing happens if it was not started. */
 void k2i_housekeeper_stop(struct k2i_housekeeper *housekeeper);
 
 #endif

@@ -52,8 +52,8 @@ sends 'a 1 0' a one
 : >"$dir/hold"
 wait_until [ -e "$dir/asked" ]
 sends 'b 1 0' b two
-# It reads the configuration again once the disk answers, and keeps nobody waiting for that.
 kill -HUP "$pid"
+wait_until logged 'any host may make new connections'
 mkfifo "$dir/pipe"
 wire <"$dir/pipe" >"$dir/kept" &
 kept=$!

@@ -103,10 +103,12 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 		backlog ? number_of(backlog, "records") : number_of(json_get(status, "ring"), "unacked_records");
 	uint64_t oldest_ns = number_of(backlog, "oldest_ns");
 	unsigned streams = count_of(json_get(backlog, "streams"));
-	bool connected = !client || strcmp(json_text(client, "state"), "connected") == 0;
+	/* A ring that was asked by its file tells only whether it has a sender. */
+	bool connected = client ? strcmp(json_text(client, "state"), "connected") == 0
+				: strcmp(json_text(status, "sender"), "runs") == 0;
 	char number[NUMBER_TEXT_ROOM];
 
-	if (!records && connected) {
+	if (!records && (connected || !client)) {
 		(void)fputs("fine: nothing waits", output);
 		return STAT_FINE;
 	}
@@ -115,7 +117,7 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 		reason_print(output, status, client);
 		return STAT_FINE;
 	}
-	if (connected && client && oldest_ns + ON_THEIR_WAY_NS > now_ns) {
+	if (connected && oldest_ns + ON_THEIR_WAY_NS > now_ns) {
 		(void)fprintf(output, "fine: %s records are on their way", number_text(records, number));
 		return STAT_FINE;
 	}
