@@ -28,7 +28,7 @@ struct k2i_reloader {
 void k2i_reloader_start(struct k2i_reloader *reloader, const char *config, struct k2i_settings *settings);
 /* Says in STATEDIR which process it is; the other fields are set. */
 void k2i_reloader_tell(const struct k2i_reloader *reloader);
-/* On the thread of the housekeeper. */
+/* On the thread for reloads, see housekeeper.h. */
 void k2i_reloader_run(struct k2i_reloader *reloader);
 void k2i_reloader_end(struct k2i_reloader *reloader);
 
