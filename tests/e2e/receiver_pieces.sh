@@ -15,8 +15,12 @@ for sender in "abc":
             file.write(f"{sender}{number} " + "日本語のとても長い行😀" * random.choice((1, 100, 30000, 90000)) + "\n")
 END
 senders=
+# A push ends while the last receiver has its connection: else no receiver hears that it knows of the ends.
 for sender in a b; do
-	"$bin/k2hft" push -q -r "127.0.0.1:$port" --ring-size 256K "$work/$sender.log" &
+	{
+		cat "$work/$sender.log"
+		until_true 60 test -e "$work/killed"
+	} | "$bin/k2hft" push -q -r "127.0.0.1:$port" --ring-size 256K &
 	senders="$senders $!"
 done
 start_mount
@@ -30,6 +34,12 @@ for step in 1 2 3 4 5 6; do
 	[ -z "$(ls "$received/.k2hft/carried")" ] || caught=1
 	start_receiver
 done
+# shellcheck disable=SC2317
+all_connected() {
+	awk '/listening on/ { n = 0 } /connected, ring/ { n++ } END { exit n != 3 }' "$work/receiver.err"
+}
+until_true 30 all_connected || fail "a sender has not come back"
+touch "$work/killed"
 for sender in $senders; do
 	wait "$sender" || fail "a sender ended with status $?"
 done
