@@ -19,7 +19,8 @@ extern "C" {
 /*
  * Opens a sender with the options of a configuration file, which is read as k2hftfuse reads it, see k2hft.conf(5). On
  * failure a line that says why is stored in `message` (unless NULL), cut to `message_room` bytes with its terminator;
- * "" on success. Otherwise as k2hft_sender_open.
+ * "" on success. Warnings about the file go to the log callback, as at the start of k2hftfuse. Otherwise as
+ * k2hft_sender_open.
  *
  * -EINVAL the file has an error; others as open(2) for it, and as k2hft_sender_open. Since 0.1.0.
  */

@@ -27,19 +27,12 @@ static void error(struct k2i_checker *checker, struct k2i_place at, const char *
 static void check_sections(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
-	struct k2i_place nowhere = {0}, at = checker->settings->places->sections[K2I_SECTION_K2HFTFUSE];
+	struct k2i_place nowhere = {0};
 
 	if (!settings->fuse_present && settings->rule_count)
 		error(checker, settings->rules[0].place, "a rule needs a [K2HFTFUSE] section in the file");
-	else if (!settings->fuse_present && !settings->receiver_present)
-		k2i_checker_find(checker, settings->server_count ? K2I_FINDING_WARNING : K2I_FINDING_ERROR, nowhere,
-				 settings->server_count
-					 ? "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: only k2hft push and programs can "
-					   "use the file"
-					 : "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
-	else if (settings->fuse_present && !settings->rule_count)
-		k2i_checker_find(checker, K2I_FINDING_WARNING, at,
-				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
+	else if (!settings->fuse_present && !settings->receiver_present && !settings->server_count)
+		error(checker, nowhere, "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
 }
 
 static void home(const struct k2i_settings *settings, const struct k2i_node *node, char name[K2I_SPREAD_HOME_BYTES])

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/log.h"
 #include "config/ini_read.h"
 #include "config/table.h"
 #include "config/yaml_read.h"
@@ -458,25 +459,27 @@ int k2i_settings_check(const char *file, k2i_settings_report *report, void *argu
 struct first_error {
 	char *message;
 	size_t room;
-	bool there;
+	bool there, warnings; /* those are logged */
 };
 
 static void first_error_keep(void *argument, enum k2i_finding kind, const char *file, unsigned line, const char *text)
 {
 	struct first_error *first = argument;
+	char number[16] = "";
 
+	if (line)
+		(void)snprintf(number, sizeof(number), ":%u", line);
+	if (kind == K2I_FINDING_WARNING && first->warnings)
+		k2i_log(K2HFT_LOG_WARNING, "%s%s: %s", file, number, text);
 	if (kind != K2I_FINDING_ERROR || first->there)
 		return;
 	first->there = true;
-	if (line)
-		(void)snprintf(first->message, first->room, "%s:%u: %s", file, line, text);
-	else
-		(void)snprintf(first->message, first->room, "%s: %s", file, text);
+	(void)snprintf(first->message, first->room, "%s%s: %s", file, number, text);
 }
 
-int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room)
+static int load(const char *file, struct k2i_settings **settings, char *message, size_t message_room, bool warnings)
 {
-	struct first_error first = {message, message_room, false};
+	struct first_error first = {message, message_room, false, warnings};
 	int status = k2i_settings_check(file, first_error_keep, &first, settings);
 
 	if (status < 0)
@@ -486,4 +489,14 @@ int k2i_settings_load(const char *file, struct k2i_settings **settings, char *me
 	k2i_settings_free(*settings);
 	*settings = NULL;
 	return -EINVAL;
+}
+
+int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room)
+{
+	return load(file, settings, message, message_room, false);
+}
+
+int k2i_settings_load_logged(const char *file, struct k2i_settings **settings, char *message, size_t message_room)
+{
+	return load(file, settings, message, message_room, true);
 }

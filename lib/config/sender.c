@@ -126,7 +126,7 @@ int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_conf
 int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
 {
 	struct k2i_settings *settings;
-	int status = k2i_settings_load(file, &settings, message, message_room);
+	int status = k2i_settings_load_logged(file, &settings, message, message_room);
 
 	return status ? status : k2i_sender_config_make(settings, config, message, message_room);
 }

@@ -170,6 +170,8 @@ struct k2i_settings {
  * as INI; what begins with { is no name but JSON itself, and its FILE is "(JSON)".
  */
 int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
+/* The same for a start: warnings are logged. */
+int k2i_settings_load_logged(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
 void k2i_settings_free(struct k2i_settings *settings);
 /* "FILE:LINE" of a key of GLOBAL, K2HFTFUSE or K2HFTFUSESVR, or "FILE" if it is not said. */
 const char *k2i_settings_place(const struct k2i_settings *settings, enum k2i_section section, const char *key,

@@ -17,10 +17,15 @@ K2HFILE = $dir/ring
 RINGSIZE = 1M
 END
 printf 'a\nb\n' >"$dir/in"
-"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" -t configured --host elsewhere <"$dir/in" || fail "push -c"
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" -t configured --host elsewhere <"$dir/in" 2>"$dir/said" || fail "push -c"
+[ ! -s "$dir/said" ] || fail "push -q -c says: $(cat "$dir/said")"
 cmp "$dir/in" "$dir/out/configured" || fail "it differs"
 [ -f "$dir/ring" ] || fail "no ring file"
 logged 'elsewhere' || fail "host name"
+# A warning that concerns it is shown, and no other.
+"${B:-build}/bin/k2hft" push -c "$dir/slave.ini" -t warned <"$dir/in" 2>"$dir/said" || fail "push -c with warnings"
+grep "slave.ini:.*K2HINIT" "$dir/said" || fail "no warning of K2HINIT: $(cat "$dir/said")"
+! grep "has no rule" "$dir/said" || fail "a warning for mounts"
 rm "$dir/ring"
 "${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --ring "$dir/other" -t other <"$dir/in" || fail "push -c --ring"
 [ -f "$dir/other" ] || fail "no ring where --ring says"

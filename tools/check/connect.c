@@ -175,6 +175,7 @@ void k2i_check_connect(const struct k2i_settings *settings, const char *file, k2
 		       void *argument)
 {
 	const struct finding finding = {report, argument, settings->file};
+	struct k2i_settings *senders;
 	struct k2i_sender_config config;
 	char message[1024];
 
@@ -182,7 +183,8 @@ void k2i_check_connect(const struct k2i_settings *settings, const char *file, k2
 		receiver_check(&finding, settings);
 	if (!settings->fuse_present && settings->receiver_present)
 		return;
-	if (k2i_sender_config_load(file, &config, message, sizeof(message))) {
+	if (k2i_settings_load(file, &senders, message, sizeof(message)) ||
+	    k2i_sender_config_make(senders, &config, message, sizeof(message))) {
 		report(argument, K2I_FINDING_ERROR, settings->file, 0, message);
 		return;
 	}

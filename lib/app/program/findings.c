@@ -207,6 +207,23 @@ static void directory_check(struct k2i_checker *checker, const char *key, const 
 				 strerror(error), error == EACCES ? " for the user who asks" : "");
 }
 
+/* Programs that can't use the file, which k2hft push -c and others can. */
+static void users_check(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	struct k2i_place nowhere = {0}, at = settings->places->sections[K2I_SECTION_K2HFTFUSE];
+
+	if (checker->errors)
+		return;
+	if (!settings->fuse_present && !settings->receiver_present)
+		k2i_checker_find(
+			checker, K2I_FINDING_WARNING, nowhere,
+			"neither [K2HFTFUSE] nor [K2HFTFUSESVR]: only k2hft push and programs can use the file");
+	else if (settings->fuse_present && !settings->rule_count)
+		k2i_checker_find(checker, K2I_FINDING_WARNING, at,
+				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
+}
+
 /* Contract -------------------------------------------------------------------------------------------------------- */
 
 static int collect(struct k2i_checker *checker, const char *file, struct k2i_settings **settings)
@@ -218,6 +235,7 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 		return status;
 	checker->settings = *settings;
 	checker->errors = status;
+	users_check(checker);
 	status = 0;
 	for (size_t number = 0; number < (*settings)->rule_count && !status; number++)
 		status = rule_check(checker, &(*settings)->rules[number]);

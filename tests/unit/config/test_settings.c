@@ -453,7 +453,6 @@ static void test_all_errors_come(void **state)
 		"2: error: unknown key RINGSIZ in [K2HFTFUSE]; did you mean RINGSIZE?\n"
 		"3: error: K2HTYPE = x is not known; use one of mem, temp, file, memory, m, temporary, t, f\n"
 		"4: note: [X] has no effect: it is a section of another program\n"
-		"1: note: [K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start\n"
 		"1: error: [K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver\n");
 }
 
