@@ -54,7 +54,7 @@ COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_a
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 libssl libcrypto),-llz4 -lssl -lcrypto) -pthread
 config_LIBS := $(or $(call pkg,--libs,inih yaml-0.1),-linih -lyaml)
-app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
+app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm -ldl
 fuse_LIBS := $(call pkg,--libs,fuse3)
 receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads)
 cmocka_LIBS   := $(call pkg,--libs,cmocka)
@@ -70,7 +70,6 @@ LIB_OBJECTS := $(filter-out $(APP_OBJECTS) $(CONFIG_OBJECTS),$(call objects,lib)
 # The helpers of libk2hft that others compile in, too. The process has one log callback and libk2hft one version.
 BASE_OBJECTS := $(filter-out %/log_callback.o %/version.o,$(call objects,lib/base) $(call objects,lib/net))
 FUSE_OBJECTS     := $(call objects,fuse)
-RECEIVER_OBJECTS := $(call objects,receiver)
 TOOLS_OBJECTS    := $(call objects,tools)
 UNIT_OBJECTS     := $(call objects,tests/unit)
 LIB_SO   := $(B)/lib/libk2hft.so
@@ -90,6 +89,7 @@ FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
+include receiver/modules.mk
 
 .PHONY: all unit stress examples deps check test dist bench demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
@@ -105,7 +105,7 @@ stamp = $(Q)mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ |
 $(B)/flags: FORCE
 	$(call stamp,$(CC) $(COMPILE) $(CFLAGS) $(CPPFLAGS) $(LINK) $(LDFLAGS))
 $(B)/files: FORCE
-	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(BASE_OBJECTS) $(CONFIG_OBJECTS) $(APP_OBJECTS) $(FUSE_OBJECTS) $(RECEIVER_OBJECTS) $(TOOLS_OBJECTS))
+	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(BASE_OBJECTS) $(CONFIG_OBJECTS) $(APP_OBJECTS) $(FUSE_OBJECTS) $(RECEIVER_PARTS) $(TOOLS_OBJECTS))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -121,7 +121,7 @@ $(BASE_A): $(BASE_OBJECTS)
 $(CONFIG_A): $(CONFIG_OBJECTS) $(BASE_OBJECTS)
 $(APP_A): $(APP_OBJECTS)
 $(B)/lib/k2hftfuse-parts.a: $(filter-out %/main.o,$(FUSE_OBJECTS))
-$(B)/lib/k2hftfusesvr-parts.a: $(filter-out %/main.o,$(RECEIVER_OBJECTS))
+$(B)/lib/k2hftfusesvr-parts.a: $(RECEIVER_PARTS)
 $(B)/lib/k2hft-parts.a: $(filter-out %/k2hft.o,$(TOOLS_OBJECTS))
 $(LIB_A) $(BASE_A) $(CONFIG_A) $(APP_A) $(PARTS_A): $(B)/files
 	$(call say,AR,$@)

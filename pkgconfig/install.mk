@@ -26,6 +26,7 @@ install: all $(INSTALLED) ## into $DESTDIR$prefix
 	$(Q)for p in $(INSTALLED); do install -m 755 $$p $(D_BIN)/ || exit 1; done
 	$(Q)for l in $(LIBRARIES); do install -m 755 $(B)/lib/$$l.so.$(VERSION) $(D_LIB)/ && $(INSTALL_DATA) $(B)/lib/$$l.a $(D_LIB)/ && \
 		ln -sf $$l.so.$(VERSION) $(D_LIB)/$$l.so.$(SO_MAJOR) && ln -sf $$l.so.$(VERSION) $(D_LIB)/$$l.so || exit 1; done
+	$(Q)$(if $(MODULES_SO),install -d $(D_LIB)/k2hft && install -m 644 $(MODULES_SO) $(D_LIB)/k2hft/)
 	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
 	$(Q)for m in k2hft k2hft-config; do $(fill) pkgconfig/$$m.pc.in > $(D_PC)/$$m.pc && chmod 644 $(D_PC)/$$m.pc || exit 1; done
 	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
@@ -39,10 +40,10 @@ install: all $(INSTALLED) ## into $DESTDIR$prefix
 uninstall:              ## removes what install put there; below $DESTDIR also what is empty then
 	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_PC)/k2hft-config.pc \
 		$(foreach end,a so so.$(SO_MAJOR) so.$(VERSION),$(addprefix $(D_LIB)/,$(LIBRARIES:%=%.$(end)))) \
-		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
+		$(SINK_MODULES:%=$(D_LIB)/k2hft/%.so) $(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
 		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
 		$(if $(pythondir),$(root)$(pythondir)/k2hft/__init__.py) $(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
-	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
+	$(Q)rmdir $(D_LIB)/k2hft $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
 
 # The commit's time is the files' and gzip has no other, so the same commit gives the same bytes.

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# ---- modules: sinks of the receiver that want libraries of their own, which it loads when TYPE names them
+
+# A module is receiver/sink/NAME, what they share is remote. What its library's pkg-config does not find is left out.
+SINK_MODULES  := $(foreach name,kafka forward otlp,$(if $(wildcard receiver/sink/$(name)/*.c),$(name)))
+forward_NEEDS := zlib
+kafka_NEEDS   := rdkafka
+otlp_NEEDS    := libcurl
+module_missing = $(strip $(foreach need,$($(1)_NEEDS),$(if $(call pkg,--modversion,$(need)),,$(need))))
+MODULES_LEFT  := $(foreach name,$(SINK_MODULES),$(if $(call module_missing,$(name)),$(name)))
+MODULES_BUILT := $(filter-out $(MODULES_LEFT),$(SINK_MODULES))
+MODULES_SO    := $(MODULES_BUILT:%=$(B)/lib/k2hft/%.so)
+module_objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard receiver/sink/$(1)/*.c))
+# The program has none of them; its parts, which the tests take from, have all.
+RECEIVER_PARTS   := $(filter-out %/main.o $(foreach name,$(MODULES_LEFT),$(call module_objects,$(name))),$(call objects,receiver))
+RECEIVER_OBJECTS := $(filter-out $(foreach name,kafka forward otlp remote,$(call module_objects,$(name))),$(call objects,receiver))
+
+.PHONY: say-left
+say-left:
+	@: $(foreach name,$(MODULES_LEFT),$(info $(PKG_CONFIG) does not find $(call module_missing,$(name)): the receiver's module $(name) is left out))
+$(B)/flags: | say-left
+
+# A module has its own copy of what it uses of the receiver, and shares libk2hft.so with it.
+all: $(MODULES_SO)
+define module_rules
+$(call module_objects,$(1)): override CPPFLAGS += $(call cflags_of,$($(1)_NEEDS))
+$(B)/lib/k2hft/$(1).so: $(call module_objects,$(1))
+$(B)/lib/k2hft/$(1).so: LIBS = $(foreach need,$($(1)_NEEDS),$(call pkg,--libs,$(need)))
+endef
+$(foreach name,$(MODULES_BUILT),$(eval $(call module_rules,$(name))))
+$(MODULES_SO): $(B)/lib/k2hftfusesvr-parts.a $(APP_A) $(CONFIG_A) $(BASE_A) $(LIB_SO) receiver/sink/module.map $(B)/flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -shared $(CFLAGS) $(LINK) $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=receiver/sink/module.map \
+		$(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_SO) $(LIBS) $(app_LIBS) $(config_LIBS) $(lib_LIBS)
