@@ -158,23 +158,28 @@ static int index_begin(int directory)
 	return cut ? file_put(directory, INDEX_NAME, O_APPEND, "\n", 1) : 0;
 }
 
-static int index_put(int directory, const char *name, const struct k2i_group_entry *entry, int reason)
+static int index_put(int directory, const char *name, const struct k2i_group_entry *entry, const char *reason)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], line[2048];
-	int length = snprintf(line, sizeof(line), "%s\t%" PRIu32 "\t%s\t%s\t%s\n", name, entry->payload_bytes,
-			      k2i_text_error(reason), entry->stream->host,
-			      k2i_text_clean(entry->stream->path, path, sizeof(path)));
+	int length = snprintf(line, sizeof(line), "%s\t%" PRIu32 "\t%s\t%s\t%s\n", name, entry->payload_bytes, reason,
+			      entry->stream->host, k2i_text_clean(entry->stream->path, path, sizeof(path)));
 	int error = index_begin(directory);
 
 	return error ? error : file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
 }
 
+static const char *target_reason(const struct k2i_group_target *target)
+{
+	return target->reason ? target->reason : k2i_text_error(target->error);
+}
+
 /* `error`: why it could not be put here either; 0: it was. */
-static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason, int error)
+static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, const char *reason,
+		    int error)
 {
 	k2i_log_limited(&quarantine->limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
 			"quarantine: what %s sends to \"%.255s\" can't be stored there (%s) and %s %s%s%s",
-			entry->stream->host, entry->stream->path, k2i_text_error(reason),
+			entry->stream->host, entry->stream->path, reason,
 			error ? "is held, because it can't go to" : "goes to", quarantine->path, error ? ": " : "",
 			error ? k2i_text_error(error) : "");
 }
@@ -286,7 +291,7 @@ static uint64_t missing_cost(int directory, const uint8_t ring_uuid[16], const s
 }
 
 static int entry_put(struct k2i_quarantine *quarantine, int directory, const uint8_t ring_uuid[16],
-		     const struct k2i_group_entry *entry, int reason)
+		     const struct k2i_group_entry *entry, const char *reason)
 {
 	char name[NAME_ROOM], part[NAME_ROOM + sizeof(".part")];
 	int error;
@@ -310,13 +315,14 @@ static int entries_put(struct k2i_quarantine *quarantine, int directory, const u
 		       const struct k2i_group *group, const struct k2i_group_target *target)
 {
 	uint32_t index = target->first;
+	const char *reason = target_reason(target);
 	int error;
 
 	do {
-		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], target->error);
+		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], reason);
 		index = group->entries[index].next;
 	} while (!error && index);
-	put_log(quarantine, &group->entries[target->first], target->error, error);
+	put_log(quarantine, &group->entries[target->first], reason, error);
 	return error;
 }
 
@@ -327,7 +333,7 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 	uint64_t cost;
 
 	if (directory < 0) {
-		put_log(quarantine, &group->entries[target->first], target->error, directory);
+		put_log(quarantine, &group->entries[target->first], target_reason(target), directory);
 		return directory;
 	}
 	directory_keep(quarantine);

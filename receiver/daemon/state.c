@@ -180,6 +180,15 @@ static int state_path_set(struct k2i_state *state, const struct k2i_settings *se
 	return (size_t)length < sizeof(state->path) ? 0 : -ENAMETOOLONG;
 }
 
+/* The quarantine is there before a sink has anything to put into it. */
+static int refused_put(void *argument, const uint8_t ring[16], const struct k2i_group *group,
+		       const struct k2i_group_target *target)
+{
+	const struct k2i_state *state = argument;
+
+	return k2i_quarantine_put(state->destination.quarantine, ring, group, target);
+}
+
 static int sinks_open(const struct k2i_state_options *options, struct k2i_state *state,
 		      const struct k2i_ledger_report *report)
 {
@@ -192,6 +201,8 @@ static int sinks_open(const struct k2i_state_options *options, struct k2i_state 
 		.state_directory = state->path,
 		.targets_max = options->targets_max,
 		.killed = report->found && !report->clean,
+		.quarantine = refused_put,
+		.quarantine_argument = state,
 	};
 
 	return k2i_sinks_open(&sink_options, &state->destination.sinks);

@@ -42,8 +42,9 @@ struct k2i_group_target {
 	struct k2i_target *target;
 	uint32_t first, last; /* entries */
 	uint64_t record_count;
-	int error;       /* it can't take them for a reason of its own: its chunks go to quarantine */
-	int stall_error; /* why they are nowhere now, to be shown; 0: they are stored */
+	int error;          /* it can't take them for a reason of its own: its chunks go to quarantine */
+	const char *reason; /* of the error, in other words; NULL: none */
+	int stall_error;    /* why they are nowhere now, to be shown; 0: they are stored */
 };
 
 /*

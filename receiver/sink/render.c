@@ -67,6 +67,8 @@ static int records_render(struct k2i_render *render, const struct k2i_format_ori
 	size_t taken;
 	int error = 0;
 
+	if (render->take)
+		return render->take(render->argument, origin, binary, payload, payload_bytes);
 	for (; !error && payload_bytes; payload_bytes -= taken, payload += taken) {
 		error = k2i_format_records(render->format, origin, binary, payload, payload_bytes, &taken,
 					   &render->formatted);

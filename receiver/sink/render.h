@@ -15,6 +15,9 @@ struct k2i_render {
 	struct k2i_carry_changes changes;
 	/* Takes bytes. Formatted ones change when it has returned. */
 	int (*put)(void *argument, const char *bytes, size_t byte_count);
+	/* Takes whole records in FORMAT's place, of text each with its line end; NULL: FORMAT makes bytes of them. */
+	int (*take)(void *argument, const struct k2i_format_origin *origin, bool binary, const char *records,
+		    size_t bytes);
 	void *argument;
 	struct k2i_format_buffer formatted;
 	char *terminated; /* a record that was given its line end */

@@ -173,6 +173,10 @@ struct k2i_sink_options {
 	const char *state_directory; /* the receiver's own: no stream may get there */
 	size_t targets_max;          /* open at a time */
 	bool killed;                 /* the receiver before may not have brought to the disk what it wrote */
+	/* Puts chunks that a LATER sink can't store into the quarantine; any thread. Errors as k2i_quarantine_put. */
+	int (*quarantine)(void *argument, const uint8_t ring[16], const struct k2i_group *group,
+			  const struct k2i_group_target *target);
+	void *quarantine_argument;
 };
 
 #endif

@@ -182,7 +182,7 @@ static int targets_await(struct k2i_group *group, const struct k2i_sink_report *
 	return 0;
 }
 
-static void blocks_push(struct k2i_group *group, struct k2i_exec_group *pending)
+static void blocks_push(struct k2i_group *group, struct k2i_pending_group *pending)
 {
 	struct k2i_exec_sink *exec = k2i_exec_sink(group->sink);
 	struct k2i_target *target;
@@ -201,8 +201,8 @@ static void blocks_push(struct k2i_group *group, struct k2i_exec_group *pending)
 static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 {
 	struct k2i_exec_sink *exec = k2i_exec_sink(group->sink);
-	uint64_t handed = k2i_exec_handed(exec, report->ring);
-	struct k2i_exec_group *pending;
+	uint64_t handed = k2i_pending_taken(&exec->pending, report->ring);
+	struct k2i_pending_group *pending;
 	unsigned blocks = 0;
 	int result = targets_await(group, report);
 	uint32_t i;
@@ -214,10 +214,10 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 		blocks += group->targets[i].target->block != NULL;
 	}
 	if (!result)
-		result = k2i_exec_group_begin(exec, report->ring, report->position, blocks, report, &pending);
+		result = k2i_pending_begin(&exec->pending, report->ring, report->position, blocks, report, &pending);
 	if (!result) {
 		blocks_push(group, pending);
-		k2i_exec_group_read(exec, pending, 0);
+		k2i_pending_done(&exec->pending, pending, 0);
 	}
 	for (i = 0; i < group->target_count; i++) {
 		free(group->targets[i].target->block);
@@ -254,8 +254,8 @@ static int carried_hand(struct k2i_exec_sink *exec, struct k2i_target *target, u
 	const uint8_t *own = k2i_ledger_uuid(exec->ledger);
 	struct k2i_carried *record = k2i_carry_expired(exec->carry, since_ns, path);
 	struct k2i_ledger_ring row = {0};
-	uint64_t position = k2i_exec_handed(exec, own);
-	struct k2i_exec_group *pending = NULL;
+	uint64_t position = k2i_pending_taken(&exec->pending, own);
+	struct k2i_pending_group *pending = NULL;
 	int error;
 
 	if (!record)
@@ -269,7 +269,7 @@ static int carried_hand(struct k2i_exec_sink *exec, struct k2i_target *target, u
 	if (!error)
 		error = k2i_render_flush(&thread->render);
 	if (!error)
-		error = k2i_exec_group_begin(exec, own, position + 1, thread->block != NULL, NULL, &pending);
+		error = k2i_pending_begin(&exec->pending, own, position + 1, thread->block != NULL, NULL, &pending);
 	if (!error && thread->block) {
 		thread->block->owner = pending;
 		atomic_fetch_add(&exec->waiting_bytes, thread->block->bytes);
@@ -279,7 +279,7 @@ static int carried_hand(struct k2i_exec_sink *exec, struct k2i_target *target, u
 	free(thread->block);
 	k2i_carry_settle_expired(exec->carry, record, !error);
 	if (!error)
-		k2i_exec_group_read(exec, pending, 0);
+		k2i_pending_done(&exec->pending, pending, 0);
 	return error;
 }
 
@@ -366,7 +366,7 @@ static void exec_tick(struct k2i_sink *sink, uint64_t now_ns)
 
 	k2i_outputs_tick(exec->outputs, now_ns);
 	k2i_exec_targets_tick(exec, now_ns, unified ? path : NULL);
-	k2i_exec_rings_tick(exec, now_ns);
+	k2i_pending_tick(&exec->pending, now_ns);
 	if (!exec->carry)
 		return;
 	carried_expire(exec, now_ns);
@@ -397,7 +397,7 @@ static int exec_close(struct k2i_sink *sink, bool sync)
 	if (exec->thread)
 		thread_close(sink, exec->thread);
 	k2i_carry_free(exec->carry);
-	k2i_exec_rings_free(exec);
+	k2i_pending_end(&exec->pending, sync);
 	k2i_table_free(&exec->targets);
 	k2i_plugin_command_free(exec->command);
 	free(exec->waiters);
@@ -411,6 +411,7 @@ static void exec_settled(struct k2i_sink *sink, const struct k2i_ledger_ring *ro
 {
 	struct k2i_exec_sink *exec = k2i_exec_sink(sink);
 
+	k2i_pending_settled(&exec->pending, row);
 	if (exec->carry)
 		k2i_carry_settled(exec->carry, row->uuid);
 }
@@ -475,6 +476,7 @@ int k2i_exec_sink_open(const struct k2i_sink_options *options, struct k2i_sink *
 	exec->counters = options->counters;
 	exec->targets_max = options->targets_max / 3;
 	(void)pthread_mutex_init(&exec->mutex, NULL);
+	k2i_pending_start(&exec->pending, &exec->sink, options->ledger);
 	error = parts_open(exec, options);
 	if (error)
 		(void)exec_close(&exec->sink, false);

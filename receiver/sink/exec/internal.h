@@ -8,6 +8,7 @@
 #include "receiver/base/table.h"
 #include "receiver/sink/carry.h"
 #include "receiver/sink/file/output.h"
+#include "receiver/sink/pending.h"
 #include "receiver/sink/sink.h"
 
 /*
@@ -30,9 +31,10 @@ struct k2i_exec_sink {
 	void *thread;            /* for the beginnings whose rest has not come */
 	struct k2i_log_limit carry_limit;
 	atomic_uint_fast64_t waiting_bytes; /* of all */
+	struct k2i_pending pending;         /* groups that plug-ins have not read */
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
-	struct k2i_table targets, rings;
+	struct k2i_table targets;
 	uint64_t next_number;
 	struct k2i_exec_waiter *waiters;
 	size_t waiter_count, waiter_room;
@@ -77,25 +79,5 @@ void k2i_exec_targets_tick(struct k2i_exec_sink *exec, uint64_t now_ns, const ch
 /* All of them end their processes and start others. */
 void k2i_exec_targets_rest(struct k2i_exec_sink *exec);
 void k2i_exec_targets_show(struct k2i_exec_sink *exec, struct k2i_report *report, unsigned listed_max);
-
-/*
- * Groups that plug-ins have, of each ring in the order of positions: the first is stored when plug-ins have read all
- * blocks of it. Positions that were handed to plug-ins come again with the next connection, and are not handed twice.
- */
-struct k2i_exec_group;
-
-/* The position up to which the ring's chunks were handed on. */
-uint64_t k2i_exec_handed(struct k2i_exec_sink *exec, const uint8_t ring[16]);
-/*
- * A group up to `position`, whose blocks are to be `owner`ed by it; a report, or NULL: it is the receiver's own, and is
- * entered in the ledger. It is one block ahead until k2i_exec_group_read. -ENOMEM
- */
-int k2i_exec_group_begin(struct k2i_exec_sink *exec, const uint8_t ring[16], uint64_t position, unsigned blocks,
-			 struct k2i_sink_report *report, struct k2i_exec_group **group);
-/* A block of it was read, or, with an error, never will be. */
-void k2i_exec_group_read(struct k2i_exec_sink *exec, struct k2i_exec_group *group, int error);
-/* Forgets rings that the ledger has all of. */
-void k2i_exec_rings_tick(struct k2i_exec_sink *exec, uint64_t now_ns);
-void k2i_exec_rings_free(struct k2i_exec_sink *exec);
 
 #endif

@@ -53,7 +53,7 @@ static void block_taken(void *argument, struct k2i_plugin_block *block, int erro
 
 	atomic_fetch_sub(&exec->waiting_bytes, block->bytes);
 	k2i_outputs_lent_written(exec->outputs);
-	k2i_exec_group_read(exec, block->owner, error);
+	k2i_pending_done(&exec->pending, block->owner, error);
 	if (k2i_plugin_waiting(target->plugin) <= exec->settings->window_bytes / 2 && !k2i_exec_target_full(target))
 		waiters_wake(exec, target);
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RECEIVER_SINK_PENDING_H
+#define K2I_RECEIVER_SINK_PENDING_H
+
+#include <pthread.h>
+
+#include "receiver/base/table.h"
+#include "receiver/sink/sink.h"
+
+/*
+ * Groups that a LATER sink has taken and not stored, of each ring in the order of positions: the first is stored when all
+ * of its parts are. Positions that were taken come again with the ring's next connection, and are not taken twice. Any
+ * thread.
+ */
+struct k2i_pending {
+	const struct k2i_sink *sink;
+	struct k2i_ledger *ledger;
+	pthread_mutex_t mutex; /* guards what follows */
+	struct k2i_table rings;
+};
+struct k2i_pending_group;
+
+/* The sink's number is set before the first group. */
+void k2i_pending_start(struct k2i_pending *pending, const struct k2i_sink *sink, struct k2i_ledger *ledger);
+/* All parts are done. `enter`: the loops have ended, and the ledger gets what they did not enter any more. */
+void k2i_pending_end(struct k2i_pending *pending, bool enter);
+
+/* The position up to which the ring's chunks were taken. */
+uint64_t k2i_pending_taken(struct k2i_pending *pending, const uint8_t ring[16]);
+/*
+ * A group up to `position`, of so many parts; a report, or NULL: it is the receiver's own, and is entered in the ledger. It
+ * has one part more, which the caller does when it has handed on the others. -ENOMEM
+ */
+int k2i_pending_begin(struct k2i_pending *pending, const uint8_t ring[16], uint64_t position, unsigned parts,
+		      struct k2i_sink_report *report, struct k2i_pending_group **group);
+/* A part of it is stored, or, with an error, never will be. */
+void k2i_pending_done(struct k2i_pending *pending, struct k2i_pending_group *group, int error);
+/* The row of a ring has gone back: what is behind its position comes anew. */
+void k2i_pending_settled(struct k2i_pending *pending, const struct k2i_ledger_ring *row);
+/* Forgets rings that the ledger has all of. */
+void k2i_pending_tick(struct k2i_pending *pending, uint64_t now_ns);
+
+#endif
