@@ -71,6 +71,16 @@ uint64_t k2i_pending_taken(struct k2i_pending *pending, const uint8_t uuid[16])
 	return taken;
 }
 
+uint64_t k2i_pending_own(struct k2i_pending *pending)
+{
+	const uint8_t *own = k2i_ledger_uuid(pending->ledger);
+	uint64_t taken = k2i_pending_taken(pending, own);
+	struct k2i_ledger_ring row = {0};
+
+	(void)k2i_ledger_find(pending->ledger, own, pending->sink->number, &row);
+	return row.position > taken ? row.position : taken;
+}
+
 int k2i_pending_begin(struct k2i_pending *pending, const uint8_t uuid[16], uint64_t position, unsigned parts,
 		      struct k2i_sink_report *report, struct k2i_pending_group **group)
 {

@@ -27,6 +27,8 @@ void k2i_pending_end(struct k2i_pending *pending, bool enter);
 
 /* The position up to which the ring's chunks were taken. */
 uint64_t k2i_pending_taken(struct k2i_pending *pending, const uint8_t ring[16]);
+/* The position of the next chunk of the receiver's own ring, whose chunks are one position long. */
+uint64_t k2i_pending_own(struct k2i_pending *pending);
 /*
  * A group up to `position`, of so many parts; a report, or NULL: it is the receiver's own, and is entered in the ledger. It
  * has one part more, which the caller does when it has handed on the others. -ENOMEM

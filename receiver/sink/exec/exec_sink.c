@@ -253,15 +253,12 @@ static int carried_hand(struct k2i_exec_sink *exec, struct k2i_target *target, u
 	struct exec_thread *thread = exec->thread;
 	const uint8_t *own = k2i_ledger_uuid(exec->ledger);
 	struct k2i_carried *record = k2i_carry_expired(exec->carry, since_ns, path);
-	struct k2i_ledger_ring row = {0};
-	uint64_t position = k2i_pending_taken(&exec->pending, own);
+	uint64_t position = k2i_pending_own(&exec->pending);
 	struct k2i_pending_group *pending = NULL;
 	int error;
 
 	if (!record)
 		return 1;
-	(void)k2i_ledger_find(exec->ledger, own, exec->sink.number, &row);
-	position = row.position > position ? row.position : position;
 	thread->block = NULL;
 	error = k2i_carry_finish(exec->carry, record, own, position);
 	if (!error)
