@@ -198,7 +198,7 @@ deps:                   ## installs what building and checking need, or prints h
 	@pkgconfig/install-deps check
 # The thread sanitizer wants addresses where it expects them.
 fixed_addresses = $(if $(findstring thread,$(SANITIZE)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
-run_tests = $(Q)MAKEFLAGS= MAKELEVEL= B='$(B)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' \
+run_tests = $(Q)MAKEFLAGS= MAKELEVEL= B='$(B)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' SANITIZER='$(SANITIZER)' \
 	K2HFT_MAKE='$(MAKE) $(MAKEOVERRIDES) --no-print-directory' $(fixed_addresses) tests/run -j $(JOBS)
 remake    = $(Q)$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 LINT     := $(call SCRIPTS,lint)
@@ -224,7 +224,7 @@ install-check: all      ## installs to a temporary root, uses it from C and C++,
 	$(call run_tests) $(INSTALL)
 check-asan: deps        ## unit, stress and end-to-end tests with address and UB sanitizers
 	$(call remake) B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all unit stress examples
-	$(Q)$(MAKE) --no-print-directory B=build-asan check-sanitized SANITIZED_SCRIPTS='$(E2E)'
+	$(Q)$(MAKE) --no-print-directory B=build-asan SANITIZE=address,undefined check-sanitized SANITIZED_SCRIPTS='$(E2E)'
 check-tsan: deps        ## the same with the thread sanitizer
 	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all unit stress examples
 	$(Q)$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread check-sanitized SANITIZED_SCRIPTS='$(E2E)'

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int main(int argc, char **argv)
@@ -25,5 +26,6 @@ int main(int argc, char **argv)
 		if (fwrite(record, 1, (size_t)bytes, stdout) != (size_t)bytes || fflush(stdout))
 			return 1;
 	}
+	free(record);
 	return argc != 2;
 }
