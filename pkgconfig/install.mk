@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 # ---- installation: DESTDIR may have blanks, and ~ of a prefix is the shell's
 
+sysusersdir ?= $(prefix)/lib/sysusers.d
+tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
+# Nothing is installed into openrcdir and pythondir unless they are set.
 root   = $(if $(DESTDIR),'$(DESTDIR)')
 D_BIN  = $(root)$(bindir)
 D_LIB  = $(root)$(libdir)
@@ -10,9 +13,13 @@ D_MAN  = $(root)$(mandir)
 D_DOC  = $(root)$(docdir)
 D_UNIT = $(root)$(unitdir)
 D_COMP = $(root)$(completiondir)
+# NAME.sysusers is installed as NAME.conf in the folder of its kind.
+system_file = $(root)$($(patsubst .%,%,$(suffix $(1)))dir)/$(basename $(notdir $(1))).conf
 HEADERS := $(wildcard include/k2hft/*.h include/k2hft/*.hpp)
 PAGES   := $(wildcard man/man[1-8]/*.[1-8])
-UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
+UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in receiver/*.socket.in)
+SYSTEM_FILES := $(wildcard receiver/*.sysusers receiver/*.tmpfiles)
+OPENRC  := $(wildcard packaging/openrc/*)
 DOCS    := README.md CHANGELOG.md LICENSE
 SAMPLES := $(wildcard examples/*.c examples/*.ini examples/*.yml examples/*.json examples/*.py)
 COMPLETIONS := $(wildcard tools/*.bash fuse/*.bash receiver/*.bash)
@@ -30,6 +37,9 @@ install: all $(INSTALLED) ## into $DESTDIR$prefix
 	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
 	$(Q)for m in k2hft k2hft-config; do $(fill) pkgconfig/$$m.pc.in > $(D_PC)/$$m.pc && chmod 644 $(D_PC)/$$m.pc || exit 1; done
 	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
+	$(Q)install -d $(root)$(sysusersdir) $(root)$(tmpfilesdir)
+	$(Q)$(foreach f,$(SYSTEM_FILES),$(INSTALL_DATA) $(f) $(call system_file,$(f)) &&) :
+	$(Q)$(if $(openrcdir),install -d $(root)$(openrcdir) && install -m 755 $(OPENRC) $(root)$(openrcdir)/)
 	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
 	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done
 	$(Q)$(if $(pythondir),install -d $(root)$(pythondir)/k2hft && $(INSTALL_DATA) bindings/python/k2hft/*.py $(root)$(pythondir)/k2hft/)
@@ -42,6 +52,7 @@ uninstall:              ## removes what install put there; below $DESTDIR also w
 		$(foreach end,a so so.$(SO_MAJOR) so.$(VERSION),$(addprefix $(D_LIB)/,$(LIBRARIES:%=%.$(end)))) \
 		$(SINK_MODULES:%=$(D_LIB)/k2hft/%.so) $(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
 		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
+		$(foreach f,$(SYSTEM_FILES),$(call system_file,$(f))) $(if $(openrcdir),$(addprefix $(root)$(openrcdir)/,$(notdir $(OPENRC)))) \
 		$(if $(pythondir),$(root)$(pythondir)/k2hft/__init__.py) $(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
 	$(Q)rmdir $(D_LIB)/k2hft $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi

@@ -2,6 +2,7 @@
 #ifndef K2I_FUSE_BASE_MOUNT_H
 #define K2I_FUSE_BASE_MOUNT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,7 +28,8 @@ struct k2i_keeper {
 	pid_t pid;
 	unsigned workers; /* that were started */
 	uint64_t started_ns;
-	bool begun; /* a worker was ready */
+	bool begun;          /* a worker was ready */
+	atomic_uint answers; /* of workers that were asked whether they serve */
 };
 
 /* A reload, as the worker that has done it tells the keeper. */

@@ -301,6 +301,10 @@ static void take_signal(struct k2i_mount *mount)
 	}
 	if ((pid_t)signal.ssi_pid != mount->keeper.pid)
 		return;
+	if (signal.ssi_int == SIGCONT) {
+		atomic_fetch_add(&mount->keeper.answers, 1);
+		return;
+	}
 	if (signal.ssi_int == SIGUSR1) {
 		mount->loop->reloads = !mount->ending;
 		return;

@@ -8,6 +8,7 @@
 #include "fuse/keeper/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,8 @@
 #define FAILURES_MAX 20u
 /* So long after DRAINTIMEOUT a worker that was told to end has ended, unless it is stopped or hangs. */
 #define STUCK_NS (2 * K2I_SECOND_NS)
+/* So many workers in a row can hang before the mount is left to systemd's watchdog. */
+#define HUNG_MAX 2u
 
 /* That the mount is to end. */
 struct ending {
@@ -52,6 +55,14 @@ static struct {
 	bool reload;          /* is asked for, and no worker has answered */
 	bool forwarded;       /* to the worker */
 } kept;
+
+/* The worker's answers to whether it serves, which systemd's watchdog wants to know. */
+static struct {
+	unsigned answers;     /* as the mount's, at the last look */
+	uint64_t answered_ns; /* when the last came, or the worker was ready */
+	bool asked;
+	unsigned hung; /* workers in a row that were replaced since they did not answer */
+} watch;
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 #define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
@@ -83,7 +94,8 @@ static int signal_forward(pid_t worker, int number)
 /* -1: nothing came for a while, at whose end is tried again what failed. */
 static int signal_wait(const sigset_t *signals, bool again, siginfo_t *info)
 {
-	const struct timespec pause = {.tv_sec = 1};
+	uint64_t watch_ns = k2i_daemon_watchdog_ns() / 8;
+	const struct timespec pause = k2i_timespec(watch_ns && watch_ns < K2I_SECOND_NS ? watch_ns : K2I_SECOND_NS);
 
 	return again ? sigtimedwait(signals, info, &pause) : sigwaitinfo(signals, info);
 }
@@ -123,6 +135,9 @@ static void ending_begin(struct ending *ending, int number)
 	/* The second signal ends the worker's wait. */
 	uint64_t wait_s = ending->signal && number ? 0 : kept.setup.config.settings->drain_timeout_s;
 
+	if (number)
+		k2i_daemon_stopping();
+	k2i_daemon_status("ends, when everything is acknowledged, or after DRAINTIMEOUT");
 	ending->signal = number ? number : ending->signal;
 	ending->kill_ns = k2i_clock_now_ns() + wait_s * K2I_SECOND_NS + STUCK_NS;
 }
@@ -177,6 +192,8 @@ static void reload_settle(struct k2i_mount *mount)
 	struct k2i_reload *told = &mount->reload.told;
 	bool taken = kept.taken != mount->reload.taken;
 
+	if (kept.forwarded)
+		k2i_daemon_reloading(true);
 	kept.forwarded = false;
 	if (told->begun != told->done) {
 		kept.reload = false;
@@ -203,15 +220,73 @@ static void files_look(const struct k2i_mount *mount)
 	kept.seen = now;
 }
 
+/* Whether it waits in the kernel, where nobody can end it: for a disk, mostly. */
+static bool process_waits(pid_t pid)
+{
+	char path[32], text[64] = "";
+	const char *state;
+	ssize_t bytes;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	bytes = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	state = bytes > 0 ? strrchr(text, ')') : NULL;
+	return state && strncmp(state, ") D", 3) == 0;
+}
+
+/*
+ * Under a watchdog: a worker that does not answer, and waits for no disk, is replaced, where the kernel lets another one take
+ * over. Else, or if that does not help, systemd hears nothing any more, and ends the mount.
+ */
+static void worker_watch(const struct k2i_mount *mount, pid_t worker, bool ready)
+{
+	uint64_t now_ns = k2i_clock_now_ns(), patience_ns = k2i_daemon_watchdog_ns() / 2;
+	unsigned answers = atomic_load(&mount->keeper.answers);
+
+	if (!patience_ns)
+		return;
+	if (!ready || answers != watch.answers || process_waits(worker)) {
+		watch.hung = answers != watch.answers ? 0 : watch.hung;
+		watch.asked = watch.asked && answers == watch.answers;
+		watch.answers = answers;
+		watch.answered_ns = now_ns;
+	} else if (!watch.asked && now_ns - watch.answered_ns > patience_ns / 4) {
+		watch.asked = signal_forward(worker, SIGCONT) == 0;
+	} else if (now_ns - watch.answered_ns > patience_ns && mount->kernel.resends && watch.hung < HUNG_MAX) {
+		watch.hung++;
+		k2i_log(K2HFT_LOG_ERROR, "mount: the worker has not answered for %llu s: it is killed",
+			(unsigned long long)((now_ns - watch.answered_ns) / K2I_SECOND_NS));
+		(void)kill(worker, SIGKILL);
+		watch.answered_ns = now_ns;
+	}
+	if (now_ns - watch.answered_ns <= patience_ns)
+		k2i_daemon_alive();
+}
+
 static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *ready_ns)
 {
 	if (info->si_value.sival_int == K2I_WORD_RELOADED) {
 		kept.reload = kept.forwarded = false;
 		reload_keep(mount);
+		k2i_daemon_reloading(true);
 		return;
 	}
 	*ready_ns = k2i_clock_now_ns();
+	watch.asked = false;
 	k2i_daemon_ready();
+	k2i_daemon_status("%s is mounted, and served by worker %u", mount->options->mount_point, mount->keeper.workers);
+}
+
+static void reload_forward(pid_t worker)
+{
+	if (!kept.reload || kept.forwarded)
+		return;
+	kept.forwarded = signal_forward(worker, SIGUSR1) == 0;
+	if (kept.forwarded)
+		k2i_daemon_reloading(false);
 }
 
 /*
@@ -234,10 +309,11 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			return K2I_STATUS_FAILED << 8;
 		if (order)
 			order = signal_forward(worker, order);
-		if (kept.reload && !kept.forwarded)
-			kept.forwarded = signal_forward(worker, SIGUSR1) == 0;
+		reload_forward(worker);
 		watches = kept.setup.config.settings->reloads_itself && !ending->signal;
-		number = signal_wait(signals, watches || ending->signal || kept.reload != kept.forwarded, &info);
+		number = signal_wait(
+			signals, watches || ending->signal || kept.reload != kept.forwarded || k2i_daemon_watchdog_ns(),
+			&info);
 		if (number < 0 && watches)
 			files_look(mount);
 		if (number == SIGCHLD)
@@ -246,6 +322,8 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			return status;
 		if (number == K2I_SIGNAL_WORD && info.si_pid == worker)
 			word_take(mount, &info, ready_ns);
+		if (!ending->signal)
+			worker_watch(mount, worker, *ready_ns != 0);
 		if (number == SIGUSR1) {
 			kept.reload = true;
 			kept.forwarded = false;

@@ -43,7 +43,8 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	atomic_bool synced;   /* since it was woken */
 	int wake;
 	struct event *woken, *tick;
-	uint64_t part_ns, stop_ns, ticked_ns;
+	uint64_t part_ns, stop_ns;
+	atomic_uint_fast64_t ticked_ns;
 	uint64_t watched; /* the loop's wait_count, as k2i_loops_watch saw it last */
 	bool slow;        /* it has not moved between the last two */
 	/* Guards what follows. */
@@ -467,20 +468,26 @@ int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockad
 	return 0;
 }
 
-void k2i_loops_watch(struct k2i_loops *loops)
+bool k2i_loops_watch(struct k2i_loops *loops)
 {
 	struct loop_whole *whole;
+	bool moves = true;
 
 	for (whole = loops->loops; whole < loops->loops + loops->loop_count; whole++) {
+		uint64_t ticked_ns = whole->ticked_ns;
+
 		whole->slow = false;
-		if (pthread_mutex_trylock(&whole->loop.shared.serving))
+		if (pthread_mutex_trylock(&whole->loop.shared.serving)) {
+			moves = moves && (!ticked_ns || k2i_clock_now_ns() < ticked_ns + K2I_LOOPS_HANG_NS);
 			continue;
+		}
 		whole->slow = whole->watched == whole->loop.shared.wait_count;
 		if (whole->slow)
 			connections_each(whole, k2i_connection_slow);
 		whole->watched = whole->loop.shared.wait_count;
 		(void)pthread_mutex_unlock(&whole->loop.shared.serving);
 	}
+	return moves;
 }
 
 void k2i_loops_stop(struct k2i_loops *loops)

@@ -22,9 +22,11 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /*
  * Now and then, from the thread that calls k2i_loops_serve and waits for no disk: tells the peers of a loop that does,
- * and has not moved since the last time, that it is slow. A loop that moves answers them itself.
+ * and has not moved since the last time, that it is slow. A loop that moves answers them itself. Returns whether all loops
+ * make progress: false if one waits for no disk and has not come round for K2I_LOOPS_HANG_NS.
  */
-void k2i_loops_watch(struct k2i_loops *loops);
+#define K2I_LOOPS_HANG_NS UINT64_C(10000000000)
+bool k2i_loops_watch(struct k2i_loops *loops);
 /* The answer to HELLO grants them. */
 struct k2i_loops_limits {
 	uint64_t window_bytes;

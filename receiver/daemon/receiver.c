@@ -36,6 +36,7 @@
 #define DESCRIPTORS_LEAST 64u /* for connections and output files */
 #define OPEN_FILES_MAX 1024u
 #define MAPPED_BYTES_MIN (64 * 1024)
+#define STATUS_WATCHES 25u /* ten seconds */
 
 static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
 #define SIGNAL_COUNT (sizeof(signals) / sizeof(signals[0]))
@@ -53,6 +54,7 @@ struct k2i_receiver {
 	struct k2i_status status;
 	struct event_base *base;
 	struct event *signals[SIGNAL_COUNT], *watch;
+	unsigned watches;
 	struct k2i_reloader reloader;
 	bool started;
 };
@@ -110,7 +112,12 @@ static void on_watch(evutil_socket_t descriptor, short what, void *argument)
 
 	(void)descriptor;
 	(void)what;
-	k2i_loops_watch(receiver->loops);
+	if (k2i_loops_watch(receiver->loops))
+		k2i_daemon_alive();
+	if (receiver->watches++ % STATUS_WATCHES == 0)
+		k2i_daemon_status("%zu senders are connected, %llu records are committed",
+				  atomic_load(&receiver->service.connections),
+				  (unsigned long long)atomic_load(&receiver->counters.records));
 }
 
 static int events_open(struct k2i_receiver *receiver)
@@ -267,6 +274,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 			options->listen);
 		return K2I_EXIT_CONFIGURATION;
 	}
+	choice.handed = k2i_daemon_sockets();
+	choice.handed_first = K2I_DAEMON_SOCKETS_FIRST;
 	status = k2i_secure_open(settings, &receiver->service.secure) ? K2I_EXIT_CONFIGURATION
 								      : format_open(receiver, settings);
 	if (!status)
@@ -337,6 +346,7 @@ void k2i_receiver_run(struct k2i_receiver *receiver)
 {
 	k2i_daemon_ready();
 	(void)event_base_dispatch(receiver->base);
+	k2i_daemon_stopping();
 }
 
 int k2i_receiver_close(struct k2i_receiver *receiver)

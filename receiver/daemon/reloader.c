@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/program/daemon.h"
 #include "app/program/findings.h"
 #include "app/rules/hosts.h"
 #include "base/clock.h"
@@ -132,6 +133,7 @@ void k2i_reloader_run(struct k2i_reloader *reloader)
 	struct change change = {.error = ""};
 	bool take;
 
+	k2i_daemon_reloading(false);
 	(void)pthread_mutex_lock(&reloader->mutex);
 	k2i_reload_begin(&reloader->reload);
 	(void)pthread_mutex_unlock(&reloader->mutex);
@@ -156,6 +158,7 @@ void k2i_reloader_run(struct k2i_reloader *reloader)
 	k2i_reload_end(&reloader->reload, "receiver");
 	(void)pthread_mutex_unlock(&reloader->mutex);
 	k2i_reloader_tell(reloader);
+	k2i_daemon_reloading(true);
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */

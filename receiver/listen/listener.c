@@ -2,6 +2,7 @@
 #include "receiver/listen/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -191,6 +192,34 @@ static int name_bind(struct k2i_listener *listener, const char *host, const char
 	return error;
 }
 
+/* Sockets that systemd has opened. Nothing else is bound then, whatever the configuration says. */
+static int handed_take(struct k2i_listener *listener, const struct k2i_listen_choice *choice)
+{
+	int descriptor = choice->handed_first, domain, listens;
+
+	if (choice->handed < 0 || choice->handed > (int)SOCKETS_MAX) {
+		k2i_log(K2HFT_LOG_ERROR, "listener: LISTEN_FDS of systemd: not 1 to %u sockets", SOCKETS_MAX);
+		return -EINVAL;
+	}
+	for (; descriptor < choice->handed_first + choice->handed; descriptor++) {
+		socklen_t bytes = sizeof(domain);
+
+		if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) ||
+		    (domain != AF_INET && domain != AF_INET6) ||
+		    getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) || !listens) {
+			k2i_log(K2HFT_LOG_ERROR,
+				"listener: descriptor %d of systemd is no TCP socket that listens: ListenStream= of "
+				"the "
+				"socket unit needs a port, and Accept=no",
+				descriptor);
+			return -EINVAL;
+		}
+		(void)fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+		listener->sockets[listener->socket_count++] = descriptor;
+	}
+	return 0;
+}
+
 static int loopback_bind(struct k2i_listener *listener, const char *port)
 {
 	int error = name_bind(listener, "127.0.0.1", port, false);
@@ -230,7 +259,9 @@ int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listene
 	if (!opened)
 		return -ENOMEM;
 	opened->words = choice->words;
-	if (choice->loopback)
+	if (choice->handed)
+		error = handed_take(opened, choice);
+	else if (choice->loopback)
 		error = loopback_bind(opened, choice->port);
 	else
 		error = name_bind(opened, choice->host[0] ? choice->host : NULL, choice->port, false);

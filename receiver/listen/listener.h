@@ -26,6 +26,8 @@ struct k2i_listen_choice {
 	bool loopback;    /* 127.0.0.1 and ::1; `host` does not count */
 	bool unencrypted; /* without TLS: records from other hosts are worth a warning */
 	bool anybody;     /* no setting says who may connect */
+	int handed;       /* so many sockets are open, in place of all that: descriptors from handed_first on */
+	int handed_first;
 };
 
 /*

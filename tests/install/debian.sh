@@ -74,6 +74,7 @@ for unit in fuse/*.service.in receiver/*.service.in; do
 	[ -e "$script" ] || { wrong "$script: there is none"; continue; }
 	case $unit in
 	*@.service) unit="${unit%.service}*.service" ;;
+	k2hftfusesvr.service) unit="k2hftfusesvr.socket $unit" ;;
 	esac
 	sed "s|/run/systemd/system|$root/systemd|; /^#DEBHELPER#\$/d" "$script" >"$root/prerm"
 	for call in 'remove' 'upgrade 1' 'deconfigure in-favour other 1'; do

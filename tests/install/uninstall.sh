@@ -59,7 +59,7 @@ roundtrip PREFIX=/usr
 has /usr/lib/libk2hft.so
 
 roundtrip prefix=/p bindir=/b libdir=/l/x86 includedir=/i mandir=/m docdir=/d pkgconfigdir=/c unitdir=/u \
-	completiondir=/f
-grep -v -e '^/[blimdcuf]/' "$root/installed" && exit 1
+	completiondir=/f sysusersdir=/s tmpfilesdir=/t openrcdir=/o
+grep -v -e '^/[blimdcufsto]/' "$root/installed" && exit 1
 has /l/x86/libk2hft.so.0
 exit 0

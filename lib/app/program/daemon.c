@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/link.h"
 
 #define STATUS_DIED 1
@@ -32,6 +34,13 @@ static bool to_journal;       /* systemd reads standard error, and a level in fr
 static atomic_bool to_syslog; /* a mount's client logs already when its server leaves the terminal */
 static int parent_fd = -1;    /* where a parent waits for a status byte */
 static bool detached, ready;
+/* From k2i_daemon_ready on: where systemd listens, if it does, and how long it waits for a sign of life; 0: for none. */
+static struct {
+	struct sockaddr_un address;
+	socklen_t address_bytes;
+	uint64_t watchdog_ns, alive_ns;
+	char status[256];
+} systemd;
 static atomic_uint missed; /* messages that nobody took, of which no message tells yet */
 
 static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
@@ -300,28 +309,35 @@ static void parent_tell(int status)
 	parent_fd = -1;
 }
 
-static void systemd_tell(void)
+/* A program that this one starts must not speak for it. */
+static void systemd_find(void)
 {
-	const char *path = getenv("NOTIFY_SOCKET");
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *path = getenv("NOTIFY_SOCKET"), *interval = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 	size_t bytes = path ? strlen(path) : 0;
-	char text[64];
-	int fd, text_bytes;
 
-	if (!bytes || bytes >= sizeof(address.sun_path) || (*path != '/' && *path != '@'))
-		return;
-	memcpy(address.sun_path, path, bytes);
-	if (*path == '@')
-		address.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (bytes && bytes < sizeof(systemd.address.sun_path) && (*path == '/' || *path == '@')) {
+		systemd.address.sun_family = AF_UNIX;
+		memcpy(systemd.address.sun_path, path, bytes);
+		if (*path == '@')
+			systemd.address.sun_path[0] = '\0';
+		systemd.address_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes);
+	}
+	if (interval && (!pid || strtol(pid, NULL, 10) == getpid()))
+		systemd.watchdog_ns = strtoull(interval, NULL, 10) * 1000;
+	(void)unsetenv("NOTIFY_SOCKET");
+	(void)unsetenv("WATCHDOG_USEC");
+	(void)unsetenv("WATCHDOG_PID");
+}
+
+static void systemd_tell(const char *text)
+{
+	int fd = systemd.address_bytes ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+
 	if (fd < 0)
 		return;
-	text_bytes = snprintf(text, sizeof(text), "READY=1\nMAINPID=%ld", (long)getpid());
-	(void)sendto(fd, text, (size_t)text_bytes, MSG_NOSIGNAL, (const struct sockaddr *)&address,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes));
+	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&systemd.address,
+		     systemd.address_bytes);
 	(void)close(fd);
-	/* A program that this one starts must not speak for it. */
-	(void)unsetenv("NOTIFY_SOCKET");
 }
 
 /* From here on nothing may be written to the terminal or pipe that the parent was started with. */
@@ -342,14 +358,79 @@ static void leave_terminal(void)
 
 void k2i_daemon_ready(void)
 {
+	char text[64];
+
 	if (ready)
 		return;
 	ready = true;
-	systemd_tell();
+	systemd_find();
+	(void)snprintf(text, sizeof(text), "READY=1\nMAINPID=%ld", (long)getpid());
+	systemd_tell(text);
 	if (!detached)
 		return;
 	leave_terminal();
 	parent_tell(0);
+}
+
+void k2i_daemon_reloading(bool done)
+{
+	char text[64] = "READY=1";
+
+	if (!done)
+		(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
+			       (unsigned long long)(k2i_clock_now_ns() / 1000));
+	systemd_tell(text);
+}
+
+void k2i_daemon_stopping(void)
+{
+	systemd_tell("STOPPING=1");
+}
+
+void k2i_daemon_status(const char *format, ...)
+{
+	char text[sizeof(systemd.status)] = "STATUS=";
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text + 7, sizeof(text) - 7, format, arguments);
+	va_end(arguments);
+	if (strcmp(text, systemd.status) == 0)
+		return;
+	memcpy(systemd.status, text, sizeof(text));
+	systemd_tell(text);
+}
+
+uint64_t k2i_daemon_watchdog_ns(void)
+{
+	return systemd.watchdog_ns;
+}
+
+void k2i_daemon_alive(void)
+{
+	uint64_t now_ns = k2i_clock_now_ns();
+
+	if (!systemd.watchdog_ns || now_ns - systemd.alive_ns < systemd.watchdog_ns / 4)
+		return;
+	systemd.alive_ns = now_ns;
+	systemd_tell("WATCHDOG=1");
+}
+
+int k2i_daemon_sockets(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *text = getenv("LISTEN_FDS");
+	long count = pid && text && strtol(pid, NULL, 10) == getpid() ? strtol(text, NULL, 10) : 0;
+	int fd;
+
+	(void)unsetenv("LISTEN_PID");
+	(void)unsetenv("LISTEN_FDS");
+	(void)unsetenv("LISTEN_FDNAMES");
+	if (count < 0 || count > K2I_DAEMON_SOCKETS_MAX)
+		return -EINVAL;
+	for (fd = K2I_DAEMON_SOCKETS_FIRST; fd < K2I_DAEMON_SOCKETS_FIRST + (int)count; fd++)
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC))
+			return -errno;
+	return (int)count;
 }
 
 void k2i_daemon_follow(void)
@@ -357,7 +438,8 @@ void k2i_daemon_follow(void)
 	if (parent_fd >= 0)
 		(void)close(parent_fd);
 	parent_fd = -1;
-	(void)unsetenv("NOTIFY_SOCKET");
+	systemd_find();
+	systemd.address_bytes = 0;
 	if (detached && !ready)
 		leave_terminal();
 	ready = true;

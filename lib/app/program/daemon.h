@@ -2,6 +2,9 @@
 #ifndef K2I_APP_PROGRAM_DAEMON_H
 #define K2I_APP_PROGRAM_DAEMON_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/log.h"
 
 /*
@@ -27,9 +30,29 @@ void k2i_daemon_leave(void);
 /*
  * Only the first call counts. In the background: messages go to syslog (or stay in their file) from then on, standard
  * error is closed and the working directory is /, so that relative paths must be resolved before. In the foreground
- * nothing of that. In both, systemd is told READY=1 if NOTIFY_SOCKET is set.
+ * nothing of that. In both, systemd is told READY=1 if NOTIFY_SOCKET is set, which is for this program only.
  */
 void k2i_daemon_ready(void);
+/*
+ * More for systemd, see sd_notify(3). Without it, or before k2i_daemon_ready, nothing happens. None of them waits or takes
+ * memory. A reload is told when it begins and when it is done, by any thread, the others by one.
+ */
+void k2i_daemon_reloading(bool done);
+void k2i_daemon_stopping(void);
+/* A line for people. The same as before is not told again. */
+void k2i_daemon_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* So long systemd waits for a k2i_daemon_alive before it ends the program; 0: for ever. */
+uint64_t k2i_daemon_watchdog_ns(void);
+/* The program makes progress: to be called as long as that is so, at least three times in k2i_daemon_watchdog_ns. */
+void k2i_daemon_alive(void);
+
+/*
+ * The number of sockets that systemd has opened for this very process, see sd_listen_fds(3): descriptors from
+ * K2I_DAEMON_SOCKETS_FIRST on. To be called once, before other threads are there. -EINVAL, or -errno: they are not there.
+ */
+int k2i_daemon_sockets(void);
+#define K2I_DAEMON_SOCKETS_FIRST 3
+#define K2I_DAEMON_SOCKETS_MAX 8
 /*
  * For a process that the daemon has started by fork: its messages go where the daemon's do, and it leaves the terminal
  * too, but it speaks to neither parent nor systemd.

@@ -579,6 +579,18 @@ static void test_systemd(void **state)
 	(void)snprintf(wanted, sizeof(wanted), "READY=1\nMAINPID=%ld", (long)getpid());
 	assert_string_equal(text, wanted);
 	assert_null(getenv("NOTIFY_SOCKET"));
+	/* It does not wait for a watchdog, and hears the same state once. */
+	assert_true(k2i_daemon_watchdog_ns() == 0);
+	k2i_daemon_alive();
+	k2i_daemon_status("%d of %s", 1, "them");
+	k2i_daemon_status("%d of %s", 1, "them");
+	k2i_daemon_stopping();
+	memset(text, 0, sizeof(text));
+	assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+	assert_string_equal(text, "STATUS=1 of them");
+	memset(text, 0, sizeof(text));
+	assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+	assert_string_equal(text, "STOPPING=1");
 	(void)close(fd);
 }
 
