@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+
 /* A message has 1,024 bytes at most, so the counters can take more than one line. */
 #define LINE_BYTES 960u
 #define COUNTER_BYTES_MAX 64u
@@ -16,6 +18,23 @@ void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIV
 	values[at++] = atomic_load_explicit(&counters->name, memory_order_relaxed);
 #include "app/program/counters.def"
 #undef K2I_RECEIVER_COUNTER
+}
+
+void k2i_counters_latency(struct k2i_counters *counters, uint64_t chunks, uint64_t written_ns)
+{
+	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME), age_ns = now_ns > written_ns ? now_ns - written_ns : 0;
+
+	k2i_count(&counters->latency_chunks[k2i_latency_bucket(age_ns)], chunks);
+	k2i_count(&counters->latency_us, age_ns / 1000 * chunks);
+	if (written_ns > now_ns)
+		k2i_count(&counters->early_chunks, chunks);
+}
+
+void k2i_counters_latency_copy(const struct k2i_counters *counters, struct k2i_latency *latency)
+{
+	for (unsigned at = 0; at < K2I_LATENCY_BUCKETS; at++)
+		latency->chunks[at] = atomic_load_explicit(&counters->latency_chunks[at], memory_order_relaxed);
+	latency->sum_us = atomic_load_explicit(&counters->latency_us, memory_order_relaxed);
 }
 
 void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "app/program/counters.h"
+#include "app/program/latency.h"
 #include "base/log.h"
 
 /*
@@ -16,6 +17,8 @@ struct k2i_counters {
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help) atomic_uint_fast64_t name;
 #include "app/program/counters.def"
 #undef K2I_RECEIVER_COUNTER
+	/* As struct k2i_latency. */
+	atomic_uint_fast64_t latency_chunks[K2I_LATENCY_BUCKETS], latency_us;
 };
 
 enum {
@@ -31,6 +34,12 @@ static inline void k2i_count(atomic_uint_fast64_t *counter, uint64_t add)
 	atomic_fetch_add_explicit(counter, add, memory_order_relaxed);
 }
 
+/*
+ * Adds committed chunks to the histogram, all with the age of the one that was written first, and to early_chunks if the
+ * clock of its host is ahead: nothing is committed before it is written.
+ */
+void k2i_counters_latency(struct k2i_counters *counters, uint64_t chunks, uint64_t written_ns);
+void k2i_counters_latency_copy(const struct k2i_counters *counters, struct k2i_latency *latency);
 /* Copies all values in the order of the table. */
 void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIVER_COUNTER_COUNT]);
 /* Writes log lines with all counters. Gauges, which stand behind them in the table, are for the status alone. */

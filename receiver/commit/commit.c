@@ -69,6 +69,18 @@ static void counts_add(struct k2i_commit_counts *sum, const struct k2i_commit_co
 	sum->chunks += counts->chunks;
 	sum->records += counts->records;
 	sum->bytes += counts->bytes;
+	if (!sum->written_ns || counts->written_ns < sum->written_ns)
+		sum->written_ns = counts->written_ns;
+}
+
+static uint64_t group_written_ns(const struct k2i_group *group)
+{
+	uint64_t first_ns = UINT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < group->entry_count; i++)
+		first_ns = group->entries[i].time_ns < first_ns ? group->entries[i].time_ns : first_ns;
+	return first_ns;
 }
 
 /* The groups of all sinks are taken: that of the sink that was furthest behind has all chunks. */
@@ -83,7 +95,7 @@ static void groups_wait(const struct k2i_committer *committer, struct k2i_commit
 			most = &committer->groups[i];
 	}
 	counts = (struct k2i_commit_counts){commit->position, most->entry_count, most->record_count,
-					    most->payload_bytes};
+					    most->payload_bytes, group_written_ns(most)};
 	if (commit->waiting_count < K2I_COMMIT_WAITING_MAX)
 		commit->waiting[commit->waiting_count++] = counts;
 	else
@@ -108,6 +120,7 @@ static void groups_count(const struct k2i_committer *committer, struct k2i_commi
 	k2i_count(&counters->chunks, sum.chunks);
 	k2i_count(&counters->records, sum.records);
 	k2i_count(&counters->bytes, sum.bytes);
+	k2i_counters_latency(counters, sum.chunks, sum.written_ns);
 }
 
 void k2i_committer_abort(struct k2i_committer *committer)

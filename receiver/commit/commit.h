@@ -28,6 +28,7 @@ struct k2i_committer {
 struct k2i_commit_counts {
 	uint64_t position; /* behind the chunks; not of a sum */
 	uint64_t chunks, records, bytes;
+	uint64_t written_ns; /* of the chunk that was written first */
 };
 
 #define K2I_COMMIT_WAITING_MAX 16u /* more groups are counted together */

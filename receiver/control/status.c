@@ -32,6 +32,14 @@ uint64_t k2i_status_held(const struct k2i_status *status)
 	return held;
 }
 
+static struct k2i_latency latency_get(const struct k2i_status *status)
+{
+	struct k2i_latency latency;
+
+	k2i_counters_latency_copy(status->service->counters, &latency);
+	return latency;
+}
+
 static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECEIVER_COUNTER_COUNT])
 {
 	struct k2i_service *service = status->service;
@@ -89,6 +97,7 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
 	uint64_t now_ns = k2i_clock_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
 	struct listing connections = {report, now_ns, 0};
+	struct k2i_latency latency = latency_get(status);
 
 	values_get(status, values);
 	k2i_report_open(report, NULL, '{');
@@ -99,6 +108,7 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 	k2i_reload_report(report, status->reload);
 	(void)pthread_mutex_unlock(status->reload_mutex);
 	k2i_report_counters(report, "receiver", &k2i_receiver_counter_table, values);
+	k2i_latency_report(report, &latency);
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);
 	k2i_report_close(report, ']');
@@ -111,9 +121,12 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report)
 {
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT], expires_s = k2i_secure_expires_s(status->service->secure);
+	struct k2i_latency latency = latency_get(status);
 
 	values_get(status, values);
 	k2i_report_metrics_begin(report, &k2i_receiver_counter_table, k2i_clock_now_ns() - status->started_ns);
 	k2i_report_metrics_certificate(report, &k2i_receiver_counter_table, expires_s);
 	k2i_report_metrics(report, &k2i_receiver_counter_table, values);
+	k2i_latency_metrics_begin(report);
+	k2i_latency_metrics(report, &latency, "");
 }

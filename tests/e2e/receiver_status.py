@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -59,10 +60,15 @@ def metrics_parse(text):
         if match := re.fullmatch(r"# HELP ([a-z_:][a-z0-9_:]*) (\S.*)", line):
             assert match[1] not in described, line
             described.add(match[1])
-        elif match := re.fullmatch(r"# TYPE ([a-z_:][a-z0-9_:]*) (counter|gauge)", line):
+        elif match := re.fullmatch(r"# TYPE ([a-z_:][a-z0-9_:]*) (counter|gauge|histogram)", line):
             assert match[1] in described and match[1] not in typed, line
             typed[match[1]] = match[2]
         else:
+            match = re.fullmatch(r'([a-z_:][a-z0-9_:]*?)(_bucket|_sum|_count)?(\{[a-z_]+="[^"\\]*"\})? ([\d.]+)', line)
+            assert match, line
+            if typed.get(match[1]) == "histogram":
+                values[match[1]] = values.get(match[1], []) + [float(match[4])]
+                continue
             match = re.fullmatch(r'([a-z_:][a-z0-9_:]*)(\{[a-z_]+="[^"\\]*"\})? (\d+)', line)
             assert match and match[1] in typed and match[1] not in values, line
             assert (typed[match[1]] == "counter") == match[1].endswith("_total"), line
@@ -85,7 +91,14 @@ def check_pages(receiver):
     metrics = metrics_parse(text)
     assert metrics["k2hft_receiver_records_total"] == 3 and metrics["k2hft_receiver_info"] == 1
     names = {name.removeprefix("k2hft_receiver_").removesuffix("_total") for name in metrics}
-    assert names == set(status["receiver"]) | {"info", "uptime_seconds"}, names ^ set(status["receiver"])
+    assert names == set(status["receiver"]) | {"info", "uptime_seconds", "latency_seconds"}, names ^ set(status["receiver"])
+    *buckets, total_s, count = metrics["k2hft_receiver_latency_seconds"]
+    assert sorted(buckets) == buckets and buckets[-1] == count == status["receiver"]["chunks"] > 0, buckets
+    assert total_s < WAIT_S and sum(status["latency_ms"]["chunks"]) == count, status["latency_ms"]
+    if shutil.which("promtool"):
+        subprocess.run(["promtool", "check", "metrics"], input=text.encode(), check=True)
+    shown = subprocess.run([f"{BIN}/k2hft", "stat", f"localhost:{receiver.control}"], capture_output=True, timeout=WAIT_S)
+    assert re.search(rb"from write to commit: 50% (within \d+ m?s|over 1 min), 90% ", shown.stdout), shown
     assert 'fetch("status"' in receiver.get("/")[1]
     assert receiver.get("/health")[1] == "fine\n"
     head, _, body = receiver.exchange(b"HEAD /status HTTP/1.1\r\n\r\n").partition(b"\r\n\r\n")

@@ -54,6 +54,10 @@ done
 # A name has one TYPE, and all of its samples behind it.
 awk '/^# TYPE/ { if (seen[$3]++) exit 1; name = $3 } !/^#/ { split($0, part, "{"); if (part[1] != name) exit 1 }' \
 	"$work/body" || fail "not in the form of Prometheus"
+# Each stands in the manual; those of counters do as tests/man/stat_page.sh wants it.
+"${B:-build}/bin/k2hft" stat --table | awk -F '\t' '{ print "k2hft_" $1 "_" $2 ($3 == "counter" ? "_total" : "") }' >"$work/known"
+sed -n 's/^\.B \(k2hft_[a-z_]*\)$/\1/p' man/man1/k2hft-serve.1 >>"$work/known"
+sed -n 's/^# TYPE \([a-z0-9_]*\) .*/\1/p' "$work/body" | grep -vxFf "$work/known" && fail "metrics without a manual"
 if command -v promtool >/dev/null; then
 	promtool check metrics <"$work/body" >"$work/promtool" 2>&1 || fail "$(cat "$work/promtool")"
 fi

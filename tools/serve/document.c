@@ -203,6 +203,27 @@ static void streams_add(struct k2i_report *report, const struct serve_target *ta
 	}
 }
 
+static void latencies_add(struct k2i_report *report, const struct serve_target *targets, size_t count)
+{
+	struct k2i_report labels;
+	struct k2i_latency latency;
+	bool headed = false;
+
+	for (size_t at = 0; at < count; at++) {
+		if (!stat_latency_get(targets[at].status, &latency))
+			continue;
+		if (!headed)
+			k2i_latency_metrics_begin(report);
+		headed = true;
+		labels = (struct k2i_report){0};
+		label_add(&labels, "target", targets[at].name);
+		if (labels.text && !labels.failed)
+			k2i_latency_metrics(report, &latency, labels.text);
+		report->failed |= labels.failed;
+		free(labels.text);
+	}
+}
+
 char *serve_metrics_make(const struct serve_target *targets, size_t count)
 {
 	struct k2i_report report = {0};
@@ -210,6 +231,7 @@ char *serve_metrics_make(const struct serve_target *targets, size_t count)
 	for (size_t at = 0; at < sizeof(gauges) / sizeof(gauges[0]); at++)
 		gauge_add(&report, &gauges[at], targets, count);
 	streams_add(&report, targets, count);
+	latencies_add(&report, targets, count);
 	for (size_t table = 0; table < K2I_COUNTER_TABLES; table++)
 		counters_add(&report, k2i_counter_tables[table], targets, count);
 	return report.text;

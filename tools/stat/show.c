@@ -49,6 +49,44 @@ bool stat_lossy(const struct json_value *status)
 	return false;
 }
 
+bool stat_latency_get(const struct json_value *status, struct k2i_latency *latency)
+{
+	const struct json_value *object = json_get(status, "latency_ms"), *bucket = json_get(object, "chunks");
+	unsigned at = 0;
+
+	*latency = (struct k2i_latency){.sum_us = (uint64_t)(json_number(object, "sum", 0) * 1000)};
+	for (bucket = bucket ? bucket->first : NULL; bucket && at < K2I_LATENCY_BUCKETS; bucket = bucket->next)
+		latency->chunks[at++] = bucket->type == JSON_NUMBER ? strtoull(bucket->text, NULL, 10) : 0;
+	return at == K2I_LATENCY_BUCKETS && !bucket;
+}
+
+/* "within 5 ms", or, behind the last bound, that it took longer. */
+static void quantile_show(FILE *output, const struct k2i_latency *latency, const char *share, unsigned per_mille)
+{
+	uint64_t bound_ms = k2i_latency_quantile_ms(latency, per_mille);
+
+	if (bound_ms == UINT64_MAX)
+		(void)fprintf(output, "%s over 1 min", share);
+	else if (bound_ms < 1000)
+		(void)fprintf(output, "%s within %" PRIu64 " ms", share, bound_ms);
+	else
+		(void)fprintf(output, "%s within %" PRIu64 " s", share, bound_ms / 1000);
+}
+
+static void latency_show(FILE *output, const struct json_value *now)
+{
+	struct k2i_latency latency;
+	char number[NUMBER_TEXT_ROOM];
+
+	if (!stat_latency_get(now, &latency) || !k2i_latency_count(&latency))
+		return;
+	quantile_show(output, &latency, "  from write to commit: 50%", 500);
+	quantile_show(output, &latency, ", 90%", 900);
+	quantile_show(output, &latency, ", 99%", 990);
+	quantile_show(output, &latency, ", 99.9%", 999);
+	(void)fprintf(output, " (%s chunks)\n", number_text(k2i_latency_count(&latency), number));
+}
+
 /* For people, who don't count in seconds since 1970. */
 static void certificate_show(FILE *output, const char *expires_s)
 {
@@ -150,6 +188,7 @@ void stat_show_table(FILE *output, const char *target, const struct json_value *
 	size_t table;
 
 	head_show(output, target, now);
+	latency_show(output, now);
 	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
 		if (stat_table_there(now, k2i_counter_tables[table]))
 			counters_show(output, k2i_counter_tables[table], now, before, seconds, all);
@@ -203,6 +242,7 @@ void stat_show_metrics(FILE *output, const struct json_value *now)
 {
 	const char *expires_s = text_of(now, NULL, "certificate_expires_s");
 	struct k2i_report report = {0};
+	struct k2i_latency latency;
 	size_t table;
 
 	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
@@ -214,6 +254,10 @@ void stat_show_metrics(FILE *output, const struct json_value *now)
 						       strtoull(expires_s, NULL, 10));
 		expires_s = NULL;
 		metrics_add(&report, k2i_counter_tables[table], now);
+	}
+	if (stat_latency_get(now, &latency)) {
+		k2i_latency_metrics_begin(&report);
+		k2i_latency_metrics(&report, &latency, "");
 	}
 	if (report.text && !report.failed)
 		(void)fputs(report.text, output);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "app/program/counters.h"
+#include "app/program/latency.h"
 #include "app/program/report.h"
 #include "tools/base/json.h"
 
@@ -50,6 +51,9 @@ bool stat_table_there(const struct json_value *status, const struct k2i_counter_
 uint64_t stat_counter(const struct json_value *status, const struct k2i_counter_table *table, size_t at);
 /* Whether a counter of losses is above 0. */
 bool stat_lossy(const struct json_value *status);
+
+/* false: the status, which need not be of this version, has no such histogram. */
+bool stat_latency_get(const struct json_value *status, struct k2i_latency *latency);
 
 /* For people; `before`, `seconds` ago, is for rates, and NULL at first. `all`: counters that are 0 too. */
 void stat_show_table(FILE *output, const char *target, const struct json_value *now, const struct json_value *before,
