@@ -47,7 +47,7 @@ PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
 pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 # Modules are asked one by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
 cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
-MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
+MODULES   := fuse3 libevent libevent_pthreads zlib libzstd liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
 # Files of more than 2 GiB where long has 32 bits; its time_t stays what the libraries have. clang takes it that memory's
 # functions leave errno alone, and would drop a store that puts it back. Builds in two folders are the same, byte for byte.
 COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) $(if $(findstring -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS) '-ffile-prefix-map=$(subst ','\'',$(CURDIR))=.' -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -iquote lib -iquote . -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
@@ -56,7 +56,7 @@ lib_LIBS  := $(or $(call pkg,--libs,liblz4 libssl libcrypto),-llz4 -lssl -lcrypt
 config_LIBS := $(or $(call pkg,--libs,inih yaml-0.1),-linih -lyaml)
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm -ldl
 fuse_LIBS := $(call pkg,--libs,fuse3)
-receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads)
+receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads zlib libzstd)
 cmocka_LIBS   := $(call pkg,--libs,cmocka)
 
 # ---- what is built from what

@@ -314,6 +314,27 @@ static int check_targets(struct k2i_checker *checker)
 	return 0;
 }
 
+static void check_rotation(struct k2i_checker *checker)
+{
+	static const char *const keys[] = {"ROTATE_SIZE", "ROTATE_TIME", "ROTATE_KEEP", "ROTATE_COMPRESS",
+					   "POSTROTATE"};
+	const struct k2i_settings *settings = checker->settings;
+	const bool given[] = {settings->rotate_bytes != 0, settings->rotate_time != NULL, settings->rotate_keep != NULL,
+			      settings->rotate_compress != K2I_ROTATE_COMPRESS_NONE, settings->post_rotate != NULL};
+	const char *why = settings->plugin ? "can't be used together with PLUGIN, whose programs write the files: "
+					     "have logrotate(8) rotate them"
+			  : settings->unify_file && *settings->unify_file == '/'
+				  ? "can't be used together with a FILE_UNIFY that is a device"
+			  : !given[0] && !given[1] ? "needs ROTATE_SIZE or ROTATE_TIME"
+						   : NULL;
+
+	for (size_t key = 0; why && key < sizeof(keys) / sizeof(keys[0]); key++) {
+		if (given[key])
+			k2i_checker_find(checker, K2I_FINDING_ERROR,
+					 place(checker, K2I_SECTION_K2HFTFUSESVR, keys[key]), "%s %s", keys[key], why);
+	}
+}
+
 static void check_receiver(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
@@ -339,6 +360,7 @@ static void check_receiver(struct k2i_checker *checker)
 		      "GROUP goes with USER; name that, too, or remove GROUP");
 	if (settings->frame_bytes_max > settings->window_bytes)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
+	check_rotation(checker);
 }
 
 int k2i_settings_complete(struct k2i_checker *checker)

@@ -184,8 +184,9 @@ static const char *const taken_by_receiver[] = {"SERVER_CERT", "SERVER_PRIKEY", 
 						/* Those of a sender. */
 						"SLAVE_CERT", "SLAVE_PRIKEY", "DELIVERMODE", "REPLICA", NULL};
 /* Without a PLUGIN. */
-static const char *const taken_by_files[] = {"FILE_UNIFY", "FILE_MODE", "FORMAT", "FILE_TIMEFORM",
-					     "WRITEBUF",   "OPENMODE",  "CACHE",  NULL};
+static const char *const taken_by_files[] = {
+	"FILE_UNIFY",  "FILE_MODE",   "FORMAT",      "FILE_TIMEFORM",   "WRITEBUF",   "OPENMODE", "CACHE",
+	"ROTATE_SIZE", "ROTATE_TIME", "ROTATE_KEEP", "ROTATE_COMPRESS", "POSTROTATE", NULL};
 static const char *const taken_by_mount[] = {
 	"SLAVE_CERT", "SLAVE_PRIKEY", "SSL", "K2HTPDTOR_CHMPXCONF", "K2HINIT", "RINGFULL", "WRITEMODE", "FILE_MODE",
 	"FLUSHMS", "LINEMAX", "HELDMAX", "TRANSLINECNT", "BYTELIMIT", "EXPIRE", "COMPRESS", "DRAINTIMEOUT", "RELOAD",

@@ -32,6 +32,7 @@ enum k2i_section {
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
 enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_CACHED, K2I_WRITE_MODE_DIRECT };
 enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
+enum k2i_rotate_compress { K2I_ROTATE_COMPRESS_NONE, K2I_ROTATE_COMPRESS_GZIP, K2I_ROTATE_COMPRESS_ZSTD };
 enum k2i_store_mode { K2I_STORE_BUFFERED, K2I_STORE_DSYNC, K2I_STORE_SYNC }; /* OPENMODE */
 enum k2i_store_cache { K2I_STORE_DROP, K2I_STORE_KEEP };                     /* CACHE */
 enum k2i_output { K2I_OUTPUT_FILE, K2I_OUTPUT_REFUSED };                     /* TYPE */
@@ -139,14 +140,19 @@ struct k2i_settings {
 	/* K2HFTFUSESVR */
 	bool receiver_present;
 	enum k2i_output output;
-	char *base_directory;          /* FILE_BASEDIR */
-	char *unify_file;              /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
-	unsigned file_mode;            /* FILE_MODE */
-	char *time_format;             /* FILE_TIMEFORM */
-	char *format;                  /* FORMAT */
-	char *plugin;                  /* PLUGIN: the command; NULL: none */
-	char *listen_address;          /* LISTEN: host name or address; NULL: the receiver chooses */
-	char *control_address;         /* CTLADDRESS; NULL: loopback */
+	char *base_directory;                     /* FILE_BASEDIR */
+	char *unify_file;                         /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
+	unsigned file_mode;                       /* FILE_MODE */
+	char *time_format;                        /* FILE_TIMEFORM */
+	char *format;                             /* FORMAT */
+	char *plugin;                             /* PLUGIN: the command; NULL: none */
+	uint64_t rotate_bytes;                    /* ROTATE_SIZE; 0: by no size */
+	char *rotate_time;                        /* ROTATE_TIME, for k2i_period_parse; NULL: at no time */
+	char *rotate_keep;                        /* ROTATE_KEEP, for k2i_keep_parse; NULL: all */
+	enum k2i_rotate_compress rotate_compress; /* ROTATE_COMPRESS */
+	char *post_rotate;                        /* POSTROTATE: the command; NULL: none */
+	char *listen_address;                     /* LISTEN: host name or address; NULL: the receiver chooses */
+	char *control_address;                    /* CTLADDRESS; NULL: loopback */
 	char *run_user, *run_group;    /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
 	char *state_directory;         /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t connections_max;      /* CONNMAX */

@@ -118,6 +118,12 @@ static const struct k2i_word file_syncs[] = {
 	{0},
 };
 
+static const struct k2i_word rotate_compressions[] = {
+	{"none", K2I_ROTATE_COMPRESS_NONE, false},
+	{"gzip", K2I_ROTATE_COMPRESS_GZIP, false},
+	{"zstd", K2I_ROTATE_COMPRESS_ZSTD, false},
+	{0},
+};
 static const struct k2i_word spreads[] = {
 	{"hash", K2HFT_SPREAD_HASH, false},
 	{"random", K2HFT_SPREAD_RANDOM, false},
@@ -127,13 +133,21 @@ static const struct k2i_word spreads[] = {
 const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 {
 	static const struct k2i_word *const words[K2I_TYPE_COUNT] = {
-		[K2I_TYPE_BOOLEAN] = booleans,      [K2I_TYPE_SSL] = ssl,
-		[K2I_TYPE_QUEUE] = queues,          [K2I_TYPE_FULL] = fulls,
-		[K2I_TYPE_COMPRESS] = compressions, [K2I_TYPE_VERDICT] = verdicts,
-		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
-		[K2I_TYPE_OPEN_MODE] = open_modes,  [K2I_TYPE_CACHE] = caches,
-		[K2I_TYPE_FILE_SYNC] = file_syncs,  [K2I_TYPE_WRITE_MODE] = write_modes,
-		[K2I_TYPE_SPREAD] = spreads,        [K2I_TYPE_RELOAD] = reloads,
+		[K2I_TYPE_BOOLEAN] = booleans,
+		[K2I_TYPE_SSL] = ssl,
+		[K2I_TYPE_QUEUE] = queues,
+		[K2I_TYPE_FULL] = fulls,
+		[K2I_TYPE_COMPRESS] = compressions,
+		[K2I_TYPE_VERDICT] = verdicts,
+		[K2I_TYPE_OUTPUT_TYPE] = outputs,
+		[K2I_TYPE_TLS_VERSION] = tls_versions,
+		[K2I_TYPE_OPEN_MODE] = open_modes,
+		[K2I_TYPE_CACHE] = caches,
+		[K2I_TYPE_FILE_SYNC] = file_syncs,
+		[K2I_TYPE_WRITE_MODE] = write_modes,
+		[K2I_TYPE_ROTATE_COMPRESS] = rotate_compressions,
+		[K2I_TYPE_SPREAD] = spreads,
+		[K2I_TYPE_RELOAD] = reloads,
 	};
 
 	return words[type];

@@ -14,6 +14,8 @@ enum k2i_value_type {
 	K2I_TYPE_OUTPUT,   /* absolute; /dev/null is none */
 	K2I_TYPE_FILE,     /* absolute; null is none, which hides what another section says */
 	K2I_TYPE_COMMAND,  /* a program and its arguments, with their quotes as written */
+	K2I_TYPE_PERIOD,   /* rotation.h */
+	K2I_TYPE_KEEP,     /* rotation.h */
 	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_PREFIX,   /* the beginning of a path below the mount, with octal and hexadecimal escapes; repeatable */
@@ -35,6 +37,7 @@ enum k2i_value_type {
 	K2I_TYPE_OPEN_MODE,
 	K2I_TYPE_CACHE,
 	K2I_TYPE_FILE_SYNC,
+	K2I_TYPE_ROTATE_COMPRESS,
 	K2I_TYPE_SPREAD,
 	K2I_TYPE_COUNT
 };

@@ -12,6 +12,7 @@
 #include <k2hft/ring.h>
 
 #include "base/address.h"
+#include "config/rotation.h"
 #include "config/table.h"
 
 #define MODE_MOST 0664u
@@ -272,6 +273,23 @@ static int host_parse(const struct k2i_setting *setting, const char *text, void 
 	return text_store(setting, text, object);
 }
 
+static int rotation_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	struct k2i_keep keep;
+	uint64_t seconds;
+
+	if (setting->type == K2I_TYPE_PERIOD && *text && k2i_period_parse(text, &seconds))
+		return refuse(message, room,
+			      "%s = %s is not known; use hourly, daily, or a number with s, m, h or d behind it",
+			      setting->name, text);
+	if (setting->type == K2I_TYPE_KEEP && k2i_keep_parse(text, &keep))
+		return refuse(message, room,
+			      "%s = %s is not known; use a number of files, an age with h or d behind it, bytes with "
+			      "K, M, G or T behind them, or several of these, each once",
+			      setting->name, text);
+	return text_store(setting, text, object);
+}
+
 static int refused_parse(const struct k2i_setting *setting, const char *text, char *message, size_t room)
 {
 	struct k2i_setting boolean = *setting;
@@ -355,6 +373,9 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 	case K2I_TYPE_OUTPUT:
 	case K2I_TYPE_FILE:
 		return path_parse(setting, text, object, message, room);
+	case K2I_TYPE_PERIOD:
+	case K2I_TYPE_KEEP:
+		return rotation_parse(setting, text, object, message, room);
 	case K2I_TYPE_HOST:
 		return host_parse(setting, text, object, message, room);
 	case K2I_TYPE_TARGET:

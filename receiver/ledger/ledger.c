@@ -306,6 +306,19 @@ int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_fi
 	return result;
 }
 
+bool k2i_ledger_file_deferred(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode)
+{
+	const struct k2i_known_file *file;
+	bool deferred;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	file = k2i_known_file_find(&ledger->known, birth, inode);
+	deferred = file && file->entry.stages.marks & K2I_LEDGER_MARK_DEFERRED &&
+		   file->entry.stages.now.at != file->entry.stages.synced.at;
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return deferred;
+}
+
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode)
 {
 	struct k2i_known_file *file;

@@ -135,6 +135,8 @@ bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t
  */
 int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file);
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
+/* Whether a power cut would take back what a file has beyond the checkpoint, so that the file has to stay as it is. */
+bool k2i_ledger_file_deferred(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
 
 /*
  * Enters a commit group: `ring` stands at its position, and each of `files` (at most K2I_LEDGER_FILES_MAX, all opened)

@@ -18,6 +18,7 @@ OWNERS = (
     (r"xxhash\.h", r"lib/base/hash_xxh3\.h"),
     (r"lz4\w*\.h", r"lib/frame/lz4\.c"),
     (r"openssl/.*", r"lib/net/tls/\w+\.[ch]"),
+    (r"z(lib|std)\.h", r"receiver/sink/rotation/pack\.c"),
     (r"ini\.h", r"lib/config/ini\.c"),
     (r"pcre2\w*\.h", r"lib/app/rules/pattern\.c"),
     (r"yaml\.h", r"lib/config/.*"),

@@ -117,8 +117,8 @@ static void output_check(struct k2i_checker *checker)
 				 settings->unify_file, refused);
 }
 
-/* `key_place`: where PLUGIN is said. */
-static void plugin_check(struct k2i_checker *checker, struct k2i_place key_place, const char *plugin)
+/* `key_place`: where the key is said. */
+static void plugin_check(struct k2i_checker *checker, struct k2i_place key_place, const char *key, const char *plugin)
 {
 	struct k2i_plugin_command *command = NULL;
 	char message[512] = "";
@@ -126,7 +126,7 @@ static void plugin_check(struct k2i_checker *checker, struct k2i_place key_place
 	if (!plugin)
 		return;
 	if (k2i_plugin_command_parse(plugin, &command, message, sizeof(message)))
-		k2i_checker_find(checker, K2I_FINDING_ERROR, key_place, "PLUGIN = %s: %s", plugin, message);
+		k2i_checker_find(checker, K2I_FINDING_ERROR, key_place, "%s = %s: %s", key, plugin, message);
 	k2i_plugin_command_free(command);
 }
 
@@ -179,7 +179,7 @@ static int patterns_check(struct k2i_checker *checker, const struct k2i_rule *ru
 /* -ENOMEM. */
 static int rule_check(struct k2i_checker *checker, const struct k2i_rule *rule)
 {
-	plugin_check(checker, rule->place, rule->plugin);
+	plugin_check(checker, rule->place, "PLUGIN", rule->plugin);
 	return patterns_check(checker, rule);
 }
 
@@ -245,7 +245,8 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 	checker->errors += status == -EINVAL;
 	k2i_hosts_free(hosts);
 	output_check(checker);
-	plugin_check(checker, place_of(checker, "PLUGIN"), (*settings)->plugin);
+	plugin_check(checker, place_of(checker, "PLUGIN"), "PLUGIN", (*settings)->plugin);
+	plugin_check(checker, place_of(checker, "POSTROTATE"), "POSTROTATE", (*settings)->post_rotate);
 	return status == -ENOMEM ? status : 0;
 }
 

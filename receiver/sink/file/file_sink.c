@@ -12,6 +12,7 @@
 #include "receiver/sink/file/file_rules.h"
 #include "receiver/sink/file/internal.h"
 #include "receiver/sink/file/write.h"
+#include "receiver/sink/rotation/rotation.h"
 
 /* The rest of a record that takes longer becomes a record of its own. */
 #define CARRIED_NS (UINT64_C(300) * K2I_SECOND_NS)
@@ -23,8 +24,9 @@ struct file_sink {
 	struct k2i_sink sink;
 	struct k2i_outputs *outputs;
 	struct k2i_file_rules_place rules;
-	struct k2i_carry *carry; /* NULL: the receiver has no state */
-	void *thread;            /* for the beginnings whose rest has not come */
+	struct k2i_rotation *rotation; /* NULL: none */
+	struct k2i_carry *carry;       /* NULL: the receiver has no state */
+	void *thread;                  /* for the beginnings whose rest has not come */
 	struct k2i_log_limit carry_limit;
 };
 
@@ -370,6 +372,9 @@ static void file_start(struct k2i_sink *sink)
 		k2i_carry_load(file->carry);
 	if (file->rules.now->unify_file)
 		unify_make(file, file->rules.now);
+	if (file->rotation && k2i_rotation_start(file->rotation))
+		k2i_log(K2HFT_LOG_ERROR,
+			"rotation: its thread can't be started: sealed files are neither compressed nor removed");
 }
 
 /* Other threads --------------------------------------------------------------------------------------------------- */
@@ -393,6 +398,8 @@ static int file_prepare(struct k2i_sink *sink, const struct k2i_settings *settin
 	struct file_sink *file = file_sink(sink);
 	int error = k2i_file_rules_prepare(&file->rules, settings);
 
+	if (!error && file->rotation)
+		error = k2i_rotation_prepare(file->rotation, settings);
 	if (error || !file->carry)
 		return error;
 	return k2i_carry_make(file->carry, file->outputs->state_directory,
@@ -406,6 +413,8 @@ static void file_change(struct k2i_sink *sink, bool take)
 	if (take)
 		k2i_outputs_change(file->outputs, file->rules.prepared->file_mode, &file->rules.prepared->store);
 	k2i_file_rules_change(&file->rules, take);
+	if (file->rotation)
+		k2i_rotation_change(file->rotation, take);
 	if (take && file->rules.now->unify_file)
 		unify_make(file, file->rules.now);
 }
@@ -501,11 +510,24 @@ static void carried_expire(struct file_sink *file, uint64_t now_ns)
 			path, k2i_text_error(error));
 }
 
+static void files_rotate(struct file_sink *file)
+{
+	struct k2i_file_rules *rules = k2i_file_rules_get(&file->rules);
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	bool unified = rules->unify_file && k2i_outputs_unify(file->outputs, rules->unify_file, path) == 0;
+
+	if (unified || !rules->unify_file)
+		k2i_outputs_rotate(file->outputs, unified ? path : NULL);
+	k2i_file_rules_put(rules);
+}
+
 static void file_tick(struct k2i_sink *sink, uint64_t now_ns)
 {
 	struct file_sink *file = file_sink(sink);
 
 	k2i_outputs_tick(file->outputs, now_ns);
+	if (file->rotation)
+		files_rotate(file);
 	if (!file->carry)
 		return;
 	carried_expire(file, now_ns);
@@ -538,13 +560,17 @@ static void file_show(struct k2i_sink *sink, struct k2i_report *report, unsigned
 	k2i_report_open(report, "files", '[');
 	k2i_outputs_each(file_sink(sink)->outputs, output_show, &listing);
 	k2i_report_close(report, ']');
+	if (file_sink(sink)->rotation)
+		k2i_report_number(report, "sealed_waiting", k2i_rotation_waiting(file_sink(sink)->rotation));
 }
 
 static int file_close(struct k2i_sink *sink, bool sync)
 {
 	struct file_sink *file = file_sink(sink);
-	int error = k2i_outputs_free(file->outputs, sync);
+	int error;
 
+	k2i_rotation_close(file->rotation);
+	error = k2i_outputs_free(file->outputs, sync);
 	if (sync && !error && file->carry)
 		error = k2i_carry_sync(file->carry);
 	if (file->thread)
@@ -613,6 +639,20 @@ int k2i_file_sink_base_make(const struct k2i_settings *settings)
 	return error ? k2i_outputs_failed(settings, "make", error) : 0;
 }
 
+static int rotation_open(const struct k2i_sink_options *options, struct file_sink *file)
+{
+	const struct k2i_rotation_options rotation_options = {.base_directory = options->settings->base_directory,
+							      .state_directory = options->state_directory,
+							      .ledger = options->ledger,
+							      .counters = options->counters,
+							      .settings = options->settings};
+	int error = k2i_rotation_open(&rotation_options, &file->rotation);
+
+	if (!error)
+		k2i_outputs_rotation(file->outputs, file->rotation);
+	return error;
+}
+
 int k2i_file_sink_open(const struct k2i_sink_options *options, struct k2i_sink **sink)
 {
 	struct k2i_outputs *outputs;
@@ -621,7 +661,13 @@ int k2i_file_sink_open(const struct k2i_sink_options *options, struct k2i_sink *
 	if (error)
 		return error;
 	error = k2i_file_sink_create(outputs, options->format, options->settings->unify_file, sink);
-	if (error)
+	if (error) {
 		(void)k2i_outputs_free(outputs, false);
-	return error ? k2i_outputs_failed(options->settings, "use", error) : 0;
+		return k2i_outputs_failed(options->settings, "use", error);
+	}
+	if (options->state_directory)
+		error = rotation_open(options, file_sink(*sink));
+	if (error)
+		(void)file_close(*sink, false);
+	return error;
 }

@@ -78,7 +78,7 @@ void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *out
 	(void)pthread_mutex_lock(&outputs->mutex);
 	if (--file->references == 0) {
 		file->released_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
-		if (output->descriptor < 0 && !output->open_writer && !file->stale_tail)
+		if (output->descriptor < 0 && !output->open_writer && !file->stale_tail && !atomic_load(&file->due_s))
 			file_free(outputs, file);
 		else
 			k2i_list_add(&outputs->idle, &file->idle);

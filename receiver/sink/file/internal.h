@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "receiver/sink/file/output.h"
 #include "receiver/base/list.h"
+#include "receiver/sink/rotation/rotation.h"
 #include "receiver/base/table.h"
 
 /* Declarations that the files of the sink share. */
@@ -26,6 +27,9 @@ struct k2i_output_internal { /* the whole of a struct k2i_output_file */
 	uint64_t
 		stale_tail; /* the file's length with the tail of a failed commit that is still to be cut off; 0: none */
 	struct k2i_log_limit changed_limit, replaced_limit;
+	/* Rotation: when the file was begun, by which period that makes it due, and since when; 0: never. */
+	uint64_t begun_s, period_s, sealed_ns;
+	atomic_uint_fast64_t due_s, seal_retry_ns;
 	/* Copies for the status, which does not wait for the lock: a write can take long. */
 	atomic_uint_fast64_t shown_bytes;
 	atomic_int shown_error;
@@ -60,7 +64,8 @@ struct k2i_outputs {
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, stale_limit; /* files can be many, above all at the start */
-	struct k2i_log_limit base_limit, disk_limit, link_limit;
+	struct k2i_rotation *rotation;                   /* NULL: none */
+	struct k2i_log_limit base_limit, disk_limit, link_limit, rotation_limit;
 	struct k2i_output_moved *moved; /* from k2i_outputs_recover to k2i_outputs_recover_renamed */
 	size_t moved_count;
 	bool base_missing; /* its path leads nowhere; the tick's */
@@ -106,6 +111,17 @@ void k2i_output_stale_tail_keep(struct k2i_outputs *outputs, struct k2i_output_i
  * as ftruncate(2): it is still to be cut.
  */
 int k2i_output_stale_tail_cut(struct k2i_outputs *outputs, struct k2i_output_internal *file);
+
+/* A file that was just opened: when it is due. */
+void k2i_output_begun(const struct k2i_outputs *outputs, struct k2i_output_internal *file, const struct stat *status);
+/* Whether a locked file has to be sealed, and can be. */
+bool k2i_output_due(const struct k2i_outputs *outputs, struct k2i_output_internal *file);
+/*
+ * Gives a locked file, which is what its name says, the name `path`; k2i_rotation_end follows when it is closed. An error
+ * was logged, and the file goes on.
+ */
+int k2i_output_seal(struct k2i_outputs *outputs, struct k2i_output_internal *file,
+		    char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
 
 /* An open file of which not all may be on the disk is about to be closed. */
 void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device);

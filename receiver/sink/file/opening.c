@@ -11,7 +11,7 @@
 #include "app/format/format.h"
 #include "base/clock.h"
 #include "receiver/base/text.h"
-#include "receiver/sink/file/confine.h"
+#include "receiver/base/confine.h"
 #include "receiver/sink/file/file_rules.h"
 #include "receiver/sink/file/internal.h"
 

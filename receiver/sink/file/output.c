@@ -14,7 +14,7 @@
 
 #include "receiver/base/file_identity.h"
 #include "base/clock.h"
-#include "receiver/sink/file/confine.h"
+#include "receiver/base/confine.h"
 #include "base/crash.h"
 #include "base/log.h"
 #include "receiver/sink/file/internal.h"
@@ -113,6 +113,7 @@ static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_internal 
 	if (outputs->ledger && (output->open_writer || file->stale_tail))
 		k2i_ledger_file_closed(outputs->ledger, output->birth, output->inode);
 	output->open_writer = 0;
+	atomic_store(&file->due_s, 0);
 	if (!emptied)
 		k2i_output_stale_tail_keep(outputs, file);
 	file->stale_tail = 0;
@@ -215,6 +216,8 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_internal *fi
 
 	if (k2i_output_leads_to_state(outputs, output->path))
 		return -EACCES;
+	if (outputs->rotation)
+		k2i_rotation_give(outputs->rotation, output->path);
 	room_make(outputs);
 	file->generation = atomic_load(&outputs->generation);
 	store = store_get(outputs, &file_mode);
@@ -240,6 +243,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_internal *fi
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
 	output->ledger_state = K2I_OUTPUT_LEDGER_UNKNOWN;
+	k2i_output_begun(outputs, file, &status);
 	file->fresh = true;
 	atomic_fetch_add(&outputs->counters->files_open, 1);
 	K2I_CRASH(output_opened);
@@ -315,17 +319,13 @@ bool k2i_output_refused_path(const struct k2i_outputs *outputs, const char *path
 	       (outputs->refused_prefix && k2i_path_below(path, outputs->refused_prefix));
 }
 
-int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
+/* With the base's lock. */
+static int file_ready(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
-	struct k2i_output_internal *file = k2i_output_internal(output);
+	struct k2i_output_file *output = &file->output;
 	uint64_t length = 0;
 	int error = 0;
 
-	if (is_device(output))
-		return output->descriptor < 0 ? device_open(outputs, output) : 0;
-	if (k2i_output_refused_path(outputs, output->path))
-		return -EACCES;
-	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	if (output->descriptor >= 0)
 		error = file_elsewhere(outputs, file, &length);
 	if (error > 0)
@@ -336,10 +336,60 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 		error = file_open(outputs, file);
 		length = file->stale_tail ? file->stale_tail : output->length;
 	}
-	if (!error)
-		error = length_settle(outputs, file, length);
+	return error ? error : length_settle(outputs, file, length);
+}
+
+/* Likewise: a file that is ready is sealed and closed; false: it goes on. */
+static bool file_seal(struct k2i_outputs *outputs, struct k2i_output_internal *file)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+
+	if (k2i_output_seal(outputs, file, path))
+		return false;
+	file_close(outputs, file);
+	atomic_store(&file->due_s, 0);
+	file->output.length = 0;
+	K2I_CRASH(rotation_closed);
+	k2i_rotation_end(outputs->rotation, path, true);
+	return true;
+}
+
+int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	struct k2i_output_internal *file = k2i_output_internal(output);
+	int error;
+
+	if (is_device(output))
+		return output->descriptor < 0 ? device_open(outputs, output) : 0;
+	if (k2i_output_refused_path(outputs, output->path))
+		return -EACCES;
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	error = file_ready(outputs, file);
+	if (!error && k2i_output_due(outputs, file) && file_seal(outputs, file))
+		error = file_ready(outputs, file);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	return error;
+}
+
+void k2i_output_rotate(struct k2i_outputs *outputs, struct k2i_output_file *output, bool left)
+{
+	struct k2i_output_internal *file = k2i_output_internal(output);
+	struct stat status;
+
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	if (fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0 || file_ready(outputs, file)) {
+		atomic_store(&file->due_s, 0);
+	} else if (k2i_output_due(outputs, file) || (left && output->length)) {
+		/* Nobody goes on with its last record there. */
+		output->open_writer = 0;
+		(void)file_seal(outputs, file);
+	}
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+}
+
+void k2i_outputs_rotation(struct k2i_outputs *outputs, struct k2i_rotation *rotation)
+{
+	outputs->rotation = rotation;
 }
 
 int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred)

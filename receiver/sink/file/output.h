@@ -24,6 +24,7 @@
  */
 struct k2i_outputs;
 struct k2i_carry;
+struct k2i_rotation;
 
 enum k2i_output_ledger_state { /* the ledger's knowledge of the senders that write to an open file */
 			       K2I_OUTPUT_LEDGER_UNKNOWN,
@@ -120,6 +121,12 @@ void k2i_output_unlock(struct k2i_output_file *output);
  * k2i_confine_open; -EACCES its path is refused; as ftruncate(2) if k2i_output_cut is still refused.
  */
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/* Seals a locked output if it is due, or if it is left for good; a file that is not there is not made. */
+void k2i_output_rotate(struct k2i_outputs *outputs, struct k2i_output_file *output, bool left);
+/* Once a second: the same for all; `unify_path` is the name of FILE_UNIFY now, or NULL. */
+void k2i_outputs_rotate(struct k2i_outputs *outputs, const char *unify_path);
+/* Has files sealed by it, which must outlive them. Before the first is opened. */
+void k2i_outputs_rotation(struct k2i_outputs *outputs, struct k2i_rotation *rotation);
 /*
  * Tells the ledger of an output that is ready, before it is written: `deferred`, its senders wait for the disk. 1:
  * k2i_ledger_sync must precede the first byte; if that fails, `ledger_state` is K2I_OUTPUT_LEDGER_UNKNOWN again. Errors

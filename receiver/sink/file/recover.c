@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "receiver/base/file_identity.h"
-#include "receiver/sink/file/confine.h"
+#include "receiver/base/confine.h"
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/clock.h"

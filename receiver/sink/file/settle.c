@@ -152,6 +152,31 @@ static bool stays(int error)
 	return error == -ENOENT || error == -ESTALE || k2i_output_error_own(error);
 }
 
+/*
+ * A file that has another name now. A sealed one is cut as any other, unless it is compressed, or POSTROTATE has it. A
+ * file that somebody else has renamed is his: it is being rotated, or compressed.
+ */
+static int renamed_settle(struct settled *settled, struct k2i_output_internal *file, struct stat *status,
+			  size_t *cut_count)
+{
+	struct k2i_rotation *rotation = settled->outputs->rotation;
+	const uint64_t birth = settled->ranges->birth, inode = settled->ranges->inode;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1] = "";
+	int error = 0;
+
+	if (rotation && k2i_rotation_hold(rotation, birth, inode, path)) {
+		if (settled->descriptor >= 0 && strcmp(settled->path, path) == 0)
+			error = ending_cut(settled, file, status, cut_count);
+		/* Nothing is known of it if that fails; it is as long as the list says, or is let alone. */
+		if (settled->descriptor < 0 || fstat(settled->descriptor, status) < 0)
+			status->st_size = 0;
+		k2i_rotation_release(rotation, birth, inode, (uint64_t)status->st_size);
+	}
+	if (*path)
+		(void)snprintf(settled->path, sizeof(settled->path), "%s", path);
+	return error;
+}
+
 static int file_settle(struct settled *settled, struct k2i_output_internal *file)
 {
 	const struct k2i_ledger_file wanted = {
@@ -165,11 +190,12 @@ static int file_settle(struct settled *settled, struct k2i_output_internal *file
 	(void)pthread_rwlock_rdlock(&settled->outputs->base_lock);
 	settled->descriptor = k2i_output_find(settled->outputs, &wanted, settled->path, &status);
 	(void)pthread_rwlock_unlock(&settled->outputs->base_lock);
-	if (settled->descriptor < 0)
-		error = stays(settled->descriptor) ? 0 : settled->descriptor;
-	/* A file that was renamed is somebody else's: it is being rotated, or compressed. */
-	else if (strcmp(settled->path, wanted.path) == 0)
+	if (settled->descriptor >= 0 && strcmp(settled->path, wanted.path) == 0)
 		error = ending_cut(settled, file, &status, &cut_count);
+	else if (settled->descriptor >= 0 || stays(settled->descriptor))
+		error = renamed_settle(settled, file, &status, &cut_count);
+	else
+		error = settled->descriptor;
 	for (size_t i = cut_count; i < settled->count && !error; i++) {
 		if (settled->ranges[i].bytes)
 			error = range_retract(settled, &settled->ranges[i]);

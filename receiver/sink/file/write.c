@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "receiver/sink/file/internal.h"
+
 static int rendered_put(void *argument, const char *bytes, size_t byte_count)
 {
 	struct k2i_output_writer *writer = argument;
@@ -45,6 +47,9 @@ int k2i_output_write(struct k2i_output_writer *writer, struct k2i_outputs *outpu
 		error = k2i_render_chunk(&writer->render, entry, &output->open_writer);
 		index = entry->next;
 	} while (!error && index);
+	/* A file that is sealed must not end in the middle of a record. */
+	if (!error && writer->render.plain && !writer->render.unify && outputs->rotation)
+		output->open_writer = entry->flags & K2HFT_CHUNK_CONTINUES ? k2i_group_writer(entry) : 0;
 	if (!error)
 		error = writer->render.plain ? k2i_store_flush(&writer->store) : k2i_render_flush(&writer->render);
 	if (!error)

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "config/path.h"
-#include "receiver/sink/file/confine.h"
+#include "receiver/base/confine.h"
 #include "receiver/sink/file/output.h"
 #include "file_help.h"
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "receiver/base/file_identity.h"
-#include "receiver/sink/file/confine.h"
+#include "receiver/base/confine.h"
 #include "config/path.h"
 #include "output_place.h"
 

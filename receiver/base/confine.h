@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_SINK_FILE_CONFINE_H
-#define K2I_RECEIVER_SINK_FILE_CONFINE_H
+#ifndef K2I_RECEIVER_BASE_CONFINE_H
+#define K2I_RECEIVER_BASE_CONFINE_H
 
 #include <sys/types.h>
 

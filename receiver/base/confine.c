@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/sink/file/confine.h"
+#include "receiver/base/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
