@@ -97,7 +97,7 @@ struct k2hft_client_stats {
 	uint64_t settled_records;   /* that receivers took back, since another one has got them */
 	uint64_t retracted_records; /* that they could not take back, and have named */
 	uint32_t unsettled;         /* receivers that still can have such records */
-	uint32_t target;            /* 0: the home; n: others[n - 1] */
+	uint32_t target;            /* 0: the home; n: others[n - 1]; more: one that was taken out of them */
 	char last_error[256];       /* why there is no connection; "" if there is one */
 };
 #define K2HFT_CLIENT_STATS_INIT                                                                                        \
@@ -147,6 +147,13 @@ K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_
  * because it was damaged time and again; nothing is sent from now on. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
+
+/*
+ * Sets the receivers that may take over, in place of `others` of the options. The connection stays, unless it leads to one
+ * that is not among them: that is left when it has acknowledged all that it was sent. A copy is made of `others`. Any
+ * thread; it must not hold a lease. -EINVAL as k2hft_client_open, and then nothing has changed; -ENOMEM. Since 0.1.0.
+ */
+K2HFT_API int k2hft_client_others_set(struct k2hft_client *client, const struct k2hft_target *others, uint32_t count);
 
 /*
  * Copies the counters as they were at the end of the last k2hft_client_process. Any thread. -EINVAL `stats` is NULL or

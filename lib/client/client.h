@@ -39,8 +39,8 @@ int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_
 /* For a caller that finds the ring full and does not wait: the client's thread goes on at once, if it yields. */
 void k2i_client_yield_end(struct k2hft_client *client);
 
-/* The client moves no more to one of its others, which is no receiver of the sender any more. Any thread. */
-void k2i_client_target_gone(struct k2hft_client *client, const char *host, const char *port);
+/* A receiver's name, port and TLS. -EINVAL, which the log explains */
+int k2i_client_target_check(const struct k2hft_target *target);
 
 /* Whether it is connected, as of the end of the last process. Any thread. */
 bool k2i_client_connected(const struct k2hft_client *client);

@@ -2,7 +2,6 @@
 #ifndef K2I_CLIENT_DIAL_H
 #define K2I_CLIENT_DIAL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +28,7 @@ struct k2i_target { /* target.c: a receiver as its lane knows it */
 	struct k2i_resolve *resolve; /* NULL: none under way; it can't be ended, so it is the next try's, too */
 	uint64_t side_at_ns;         /* side.c: when it is greeted next */
 	uint32_t side_failures;      /* in a row */
-	atomic_bool gone;            /* it takes over no more; any thread */
+	bool gone;                   /* it takes over no more */
 };
 
 struct k2i_dial {
@@ -59,9 +58,8 @@ int k2i_dial_watch(struct k2i_dial *dial, uint32_t events);
 void k2i_dial_close(struct k2i_dial *dial);
 void k2i_dial_addresses_free(struct k2i_dial *dial);
 
-/* target.c: fills `targets`, whose shared TLS goes to `*tls`. Options that were checked; -EINVAL a file, -ENOMEM */
-int k2i_targets_open(const struct k2hft_client_options *options, struct k2i_target *targets,
-		     struct k2i_client_tls **tls);
+/* target.c: makes one that was checked; its TLS, that others may share, goes to `*tls`. -EINVAL a file, -ENOMEM */
+int k2i_target_open(struct k2i_target *target, const struct k2hft_target *given, struct k2i_client_tls **tls);
 void k2i_targets_free(struct k2i_target *targets, uint32_t count);
 
 /* tls.c */

@@ -98,24 +98,13 @@ void k2i_client_target_go(struct k2hft_client *client, struct k2i_target *target
 	client->failure.retry_at_ns = client->move.silent_ns = at_ns;
 }
 
-static struct k2i_target *target_next(const struct k2hft_client *client)
+struct k2i_target *k2i_client_target_next(const struct k2hft_client *client)
 {
 	uint32_t at = (uint32_t)(client->dial.target - client->targets.list) + 1;
 
-	/* relaxed: the flag stands alone, and is only ever set. */
-	while (at < client->targets.count && atomic_load_explicit(&client->targets.list[at].gone, memory_order_relaxed))
+	while (at < client->targets.count && client->targets.list[at].gone)
 		at++;
 	return &client->targets.list[at < client->targets.count ? at : 0];
-}
-
-void k2i_client_target_gone(struct k2hft_client *client, const char *host, const char *port)
-{
-	for (uint32_t at = 1; at < client->targets.count; at++) {
-		struct k2i_target *target = &client->targets.list[at];
-
-		if (strcmp(target->host, host) == 0 && strcmp(target->port, port) == 0)
-			atomic_store_explicit(&target->gone, true, memory_order_relaxed);
-	}
 }
 
 /* All targets of a round are tried without a pause between them. */
@@ -129,7 +118,7 @@ bool k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64
 		pause_ns = 0;
 	else
 		move->searched = 0;
-	k2i_client_target_go(client, target_next(client), now_ns + pause_ns);
+	k2i_client_target_go(client, k2i_client_target_next(client), now_ns + pause_ns);
 	return true;
 }
 
@@ -145,7 +134,7 @@ void k2i_client_failover(struct k2hft_client *client, uint64_t now_ns)
 	move->searching = true;
 	move->going_home = false;
 	move->searched++;
-	k2i_client_target_go(client, target_next(client), now_ns);
+	k2i_client_target_go(client, k2i_client_target_next(client), now_ns);
 	k2i_log_limited(&move->search_limit, now_ns, K2HFT_LOG_WARNING,
 			"client: %s has not answered for %" PRIu32 " ms%s%s; trying %s", before,
 			client->options.failover_ms, client->stats.last_error[0] ? ": " : "", client->stats.last_error,

@@ -42,12 +42,17 @@ static void name_copy(struct k2hft_client *client)
 
 static int targets_open(struct k2hft_client *client)
 {
-	client->targets.count = client->options.others_count + 1;
-	client->targets.list = calloc(client->targets.count, sizeof(*client->targets.list));
+	const struct k2hft_client_options *options = &client->options;
+	const struct k2hft_target home = {options->host, options->port, options->tls};
+	int error;
+
+	client->targets.list = calloc(1, sizeof(*client->targets.list));
 	if (!client->targets.list)
 		return -ENOMEM;
+	client->targets.count = 1;
 	client->dial.target = client->targets.list;
-	return k2i_targets_open(&client->options, client->targets.list, &client->targets.tls);
+	error = k2i_target_open(client->targets.list, &home, &client->targets.tls);
+	return error ? error : k2i_client_others_take(client, options->others, options->others_count);
 }
 
 static void ring_look(struct k2hft_client *client)

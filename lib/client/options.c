@@ -47,15 +47,15 @@ static int tls_check(const struct k2hft_tls_options *options)
 	return 0;
 }
 
-static int target_check(const char *host, const char *port, const struct k2hft_tls_options *tls)
+int k2i_client_target_check(const struct k2hft_target *target)
 {
-	if (!host || !*host)
+	if (!target->host || !*target->host)
 		return k2i_option_refuse("host is missing");
-	if (!port)
+	if (!target->port)
 		return k2i_option_refuse("port is missing");
-	if (!is_port(port))
-		return k2i_option_refuse("port = \"%s\" is no port", port);
-	return tls_check(tls);
+	if (!is_port(target->port))
+		return k2i_option_refuse("port = \"%s\" is no port", target->port);
+	return tls_check(target->tls);
 }
 
 static int others_check(struct k2hft_client_options *options)
@@ -65,7 +65,7 @@ static int others_check(struct k2hft_client_options *options)
 	if (options->others_count && !options->others)
 		return k2i_option_refuse("others are missing");
 	for (uint32_t at = 0; error == 0 && at < options->others_count; at++)
-		error = target_check(options->others[at].host, options->others[at].port, options->others[at].tls);
+		error = k2i_client_target_check(&options->others[at]);
 	if (options->failover_ms == 0)
 		options->failover_ms = K2HFT_FAILOVER_MS_DEFAULT;
 	if (error == 0 && options->failover_ms < K2HFT_FAILOVER_MS_MIN)
@@ -76,7 +76,7 @@ static int others_check(struct k2hft_client_options *options)
 
 int k2i_client_options_check(struct k2hft_client_options *options)
 {
-	int error = target_check(options->host, options->port, options->tls);
+	int error = k2i_client_target_check(&(struct k2hft_target){options->host, options->port, options->tls});
 
 	if (error == 0)
 		error = name_check(options);

@@ -264,6 +264,19 @@ static void home_go(struct k2hft_client *client, uint64_t now_ns)
 	client->move.searching = client->move.going_home = true;
 }
 
+/* It takes over no more. */
+static void target_leave(struct k2hft_client *client, uint64_t now_ns)
+{
+	const char *before = client->dial.target->peer;
+
+	k2i_client_bye(client);
+	k2i_client_target_go(client, k2i_client_target_next(client), now_ns);
+	client->move.searching = true;
+	client->move.searched = 0;
+	k2i_log(K2HFT_LOG_INFO, "client: %s takes over no more: it is left at position %" PRIu64 " for %s", before,
+		client->positions.acked, client->dial.target->peer);
+}
+
 static void side_time(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_side *side = &client->side;
@@ -294,7 +307,8 @@ void k2i_client_side_step(struct k2hft_client *client, uint64_t now_ns)
 
 	if (side->dial.target && (!ready || !wanted(client, side->dial.target)))
 		side_bye(client, 0, now_ns);
-	client->move.returning &= ready && side->state == K2HFT_CLIENT_CONNECTED;
+	client->move.returning = ready && (client->dial.target->gone ||
+					   (client->move.returning && side->state == K2HFT_CLIENT_CONNECTED));
 	if (!ready)
 		return;
 	if (side->dial.target) {
@@ -305,7 +319,11 @@ void k2i_client_side_step(struct k2hft_client *client, uint64_t now_ns)
 		if (first && now_ns >= first->side_at_ns)
 			side_begin(client, first, now_ns);
 	}
-	if (client->move.returning && !k2i_client_answer_outstanding(client) && client->output.control_bytes == 0)
+	if (!client->move.returning || k2i_client_answer_outstanding(client) || client->output.control_bytes)
+		return;
+	if (client->dial.target->gone)
+		target_leave(client, now_ns);
+	else
 		home_go(client, now_ns);
 }
 

@@ -95,7 +95,7 @@ struct k2i_client_move {                     /* move.c; returning is side.c's */
 	uint64_t silent_ns;                  /* the target owes an answer since; 0: it has answered, or was not asked */
 	uint32_t searched;                   /* targets of this round */
 	bool searching;                      /* none of them has answered for failover_ms */
-	bool returning;                      /* nothing more is cut: the home answers again */
+	bool returning;                      /* nothing more is cut: the home answers again, or the target is gone */
 	bool going_home;
 	struct k2i_log_limit search_limit;
 };
@@ -267,6 +267,10 @@ uint64_t k2i_client_failover_at(const struct k2hft_client *client);
 void k2i_client_failover(struct k2hft_client *client, uint64_t now_ns);
 /* After a failure: false, the same target is tried again. */
 bool k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64_t now_ns);
+/* Behind that of now, of those that are not gone. */
+struct k2i_target *k2i_client_target_next(const struct k2hft_client *client);
+/* others.c: those that may take over, which were checked. Before it is run, or with `running`. Errors as k2i_target_open's. */
+int k2i_client_others_take(struct k2hft_client *client, const struct k2hft_target *others, uint32_t count);
 void k2i_client_target_go(struct k2hft_client *client, struct k2i_target *target, uint64_t at_ns);
 /* A receiver answered: if it was unsettled, it is not any more. false: it has not taken back what it was asked to. */
 bool k2i_client_settle(struct k2hft_client *client, const struct k2hft_welcome *welcome, const char *peer);

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "client/dial.h"
 
-static int target_open(struct k2i_target *target, const struct k2hft_target *given, struct k2i_client_tls **tls)
+int k2i_target_open(struct k2i_target *target, const struct k2hft_target *given, struct k2i_client_tls **tls)
 {
 	size_t peer_room = strlen(given->host) + strlen(given->port) + sizeof("[]:");
 
@@ -20,17 +20,6 @@ static int target_open(struct k2i_target *target, const struct k2hft_target *giv
 		       target->port);
 	target->hash = k2i_hash(target->peer, strlen(target->peer));
 	return given->tls ? k2i_client_tls_find(tls, given->tls, &target->tls) : 0;
-}
-
-int k2i_targets_open(const struct k2hft_client_options *options, struct k2i_target *targets,
-		     struct k2i_client_tls **tls)
-{
-	const struct k2hft_target home = {options->host, options->port, options->tls};
-	int error = target_open(&targets[0], &home, tls);
-
-	for (uint32_t at = 0; error == 0 && at < options->others_count; at++)
-		error = target_open(&targets[at + 1], &options->others[at], tls);
-	return error;
 }
 
 void k2i_targets_free(struct k2i_target *targets, uint32_t count)

@@ -61,6 +61,7 @@ static int lane_begin(struct k2hft_sender *sender, struct k2i_lane *lane)
 	(void)pthread_mutex_lock(&sender->mutex);
 	lanes_changed(sender);
 	(void)pthread_mutex_unlock(&sender->mutex);
+	k2i_sender_others_renew(sender);
 	return 0;
 }
 
@@ -116,10 +117,9 @@ static int target_remove(struct k2hft_sender *sender, const char *home)
 		return -EINVAL;
 	(void)pthread_mutex_lock(&sender->mutex);
 	lane->removed = true;
-	for (uint32_t at = 0; at < sender->lane_count; at++)
-		k2i_client_target_gone(sender->lanes[at]->client, lane->target.host, lane->target.port);
 	lanes_changed(sender);
 	(void)pthread_mutex_unlock(&sender->mutex);
+	k2i_sender_others_renew(sender);
 	return k2i_lane_end_begin(lane);
 }
 

@@ -140,6 +140,20 @@ static void others_find(struct k2hft_sender *sender, const struct k2i_lane *lane
 	(void)pthread_mutex_unlock(&sender->mutex);
 }
 
+void k2i_sender_others_renew(struct k2hft_sender *sender)
+{
+	struct others *others = malloc(sizeof(*others));
+	struct k2i_lane **lanes;
+	uint32_t count = k2i_sender_lanes_hold(sender, &lanes);
+
+	for (uint32_t at = 0; others && at < count; at++) {
+		others_find(sender, lanes[at], others);
+		(void)k2hft_client_others_set(lanes[at]->client, others->targets, others->count);
+	}
+	k2i_sender_lanes_release(sender, lanes, count);
+	free(others);
+}
+
 static void claim_in_the_way(void *argument)
 {
 	k2i_lane_seal(argument);

@@ -79,6 +79,8 @@ int k2i_sender_lane_make(struct k2hft_sender *sender, const struct k2hft_target 
 			 struct k2i_lane **made);
 /* Starts its client. With `change`, or before there are writers. */
 int k2i_sender_lane_start(struct k2hft_sender *sender, struct k2i_lane *lane);
+/* The receivers that may take over from each lane are those of now. With `change`. Without memory they stay as they were. */
+void k2i_sender_others_renew(struct k2hft_sender *sender);
 /* Appends a lane, whose ring is open; k2i_sender_free closes it. -ENOMEM */
 int k2i_sender_lane_add(struct k2hft_sender *sender, struct k2i_lane *lane);
 /* Waits for the threads of lanes that end, which give up. */

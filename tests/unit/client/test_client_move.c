@@ -546,6 +546,47 @@ static void behind_the_only_name_there_can_be_another(void **state)
 	assert_non_null(strstr(f->log, "was never seen again"));
 }
 
+/* A client of one receiver learns of another, which takes over. */
+static void others_come_later(void **state)
+{
+	struct world *world = *state;
+	struct fixture *f = use(world, 0);
+
+	f->options.others_count = 0;
+	record_in_doubt(world);
+	assert_int_equal(k2hft_client_others_set(f->client, world->others, 1), 0);
+	receiver_end(world, 0);
+	(void)connect_to(world, 1, 0);
+	(void)peer_data(f);
+	assert_int_equal(stats_of(f).target, 1);
+	assert_int_equal(stats_of(f).unsettled, 1);
+}
+
+/* The one that has the ring is named no more: it is left when it has acknowledged what it was sent, and takes nothing new. */
+static void one_that_is_named_no_more_is_left(void **state)
+{
+	struct world *world = *state;
+	struct fixture *f;
+
+	f = use(world, 0);
+	client_open(f);
+	(void)connect_to(world, 0, 0);
+	receiver_end(world, 0);
+	(void)connect_to(world, 1, 0);
+	push(f, "first\n");
+	(void)peer_data(f);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(k2hft_client_others_set(f->client, &world->others[1], 1), 0);
+	assert_int_equal(stats_of(f).target, 2);
+	push(f, "later\n");
+	peer_ack(f, end);
+	assert_int_equal(peer_frame(f, K2HFT_FRAME_BYE).frame.type, K2HFT_FRAME_BYE);
+	struct k2hft_hello hello = connect_to(world, 2, end);
+	assert_int_equal(hello.acked, end);
+	(void)peer_data(f);
+	assert_int_equal(stats_of(f).target, 1);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, world_open, world_close)
 
 int main(void)
@@ -566,6 +607,8 @@ int main(void)
 		CASE(without_room_for_one_more_it_stays),
 		CASE(one_that_did_not_take_back_is_refused),
 		CASE(two_names_of_a_receiver_are_one),
+		CASE(others_come_later),
+		CASE(one_that_is_named_no_more_is_left),
 		CASE(behind_the_only_name_there_can_be_another),
 	};
 
