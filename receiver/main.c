@@ -19,9 +19,8 @@ static int settings_open(const char *file, struct k2i_settings **settings)
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (error)
 		return error == -ENOMEM ? K2I_EXIT_FAILED : K2I_EXIT_CONFIGURATION;
-	if (!(*settings)->receiver_present || !(*settings)->base_directory) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: no section [K2HFTFUSESVR] with FILE_BASEDIR: it is not for a receiver",
-			file);
+	if (!(*settings)->receiver_present) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: no section [K2HFTFUSESVR]: it is not for a receiver", file);
 		return K2I_EXIT_CONFIGURATION;
 	}
 	return 0;

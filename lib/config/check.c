@@ -346,9 +346,12 @@ static void check_receiver(struct k2i_checker *checker)
 
 	if (doubt)
 		k2i_checker_find(checker, K2I_FINDING_WARNING, own->place, "%s", doubt);
-	if (!settings->base_directory && settings->output == K2I_OUTPUT_FILE)
+	if (!settings->base_directory && settings->outputs & K2I_OUTPUT_FILE)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
+	else if (!settings->base_directory && !settings->state_directory && settings->outputs)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "STATEDIR"),
+		      "[K2HFTFUSESVR] needs STATEDIR, the directory of the ledger, if TYPE has no file");
 	if (!k2i_settings_port(settings, true))
 		error(checker, checker->settings->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");

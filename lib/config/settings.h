@@ -35,7 +35,14 @@ enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_A
 enum k2i_rotate_compress { K2I_ROTATE_COMPRESS_NONE, K2I_ROTATE_COMPRESS_GZIP, K2I_ROTATE_COMPRESS_ZSTD };
 enum k2i_store_mode { K2I_STORE_BUFFERED, K2I_STORE_DSYNC, K2I_STORE_SYNC }; /* OPENMODE */
 enum k2i_store_cache { K2I_STORE_DROP, K2I_STORE_KEEP };                     /* CACHE */
-enum k2i_output { K2I_OUTPUT_FILE, K2I_OUTPUT_REFUSED };                     /* TYPE */
+/* TYPE: the bits of its sinks. */
+enum k2i_output {
+	K2I_OUTPUT_FILE = 1,
+	K2I_OUTPUT_RELAY = 2,
+	K2I_OUTPUT_KAFKA = 4,
+	K2I_OUTPUT_FORWARD = 8,
+	K2I_OUTPUT_OTLP = 16
+};
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
 /*
@@ -139,7 +146,7 @@ struct k2i_settings {
 	size_t rule_count;
 	/* K2HFTFUSESVR */
 	bool receiver_present;
-	enum k2i_output output;
+	unsigned outputs;                         /* TYPE: K2I_OUTPUT_*; 0: it is wrong */
 	char *base_directory;                     /* FILE_BASEDIR */
 	char *unify_file;                         /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
 	unsigned file_mode;                       /* FILE_MODE */

@@ -95,12 +95,15 @@ static const struct k2i_word reloads[] = {{"signal", 0, false}, {"auto", 1, fals
 static const struct k2i_word verdicts[] = {{"ALLOW", 1, false}, {"DENY", 0, false}, {0}};
 static const struct k2i_word outputs[] = {
 	{"file", K2I_OUTPUT_FILE, false},
+	{"trans", K2I_OUTPUT_RELAY, true},
+	{"kafka", K2I_OUTPUT_KAFKA, false},
+	{"forward", K2I_OUTPUT_FORWARD, false},
+	{"otlp", K2I_OUTPUT_OTLP, false},
+	{"both", K2I_OUTPUT_FILE | K2I_OUTPUT_RELAY, true},
 	{"f", K2I_OUTPUT_FILE, false},
-	{"trans", 0, true},
-	{"transfer", 0, true},
-	{"t", 0, true},
-	{"both", 0, true},
-	{"b", 0, true},
+	{"t", K2I_OUTPUT_RELAY, true},
+	{"transfer", K2I_OUTPUT_RELAY, true},
+	{"b", K2I_OUTPUT_FILE | K2I_OUTPUT_RELAY, true},
 	{0},
 };
 
@@ -139,7 +142,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_FULL] = fulls,
 		[K2I_TYPE_COMPRESS] = compressions,
 		[K2I_TYPE_VERDICT] = verdicts,
-		[K2I_TYPE_OUTPUT_TYPE] = outputs,
+		[K2I_TYPE_OUTPUTS] = outputs,
 		[K2I_TYPE_TLS_VERSION] = tls_versions,
 		[K2I_TYPE_OPEN_MODE] = open_modes,
 		[K2I_TYPE_CACHE] = caches,

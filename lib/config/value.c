@@ -182,6 +182,40 @@ static int word_parse(const struct k2i_setting *setting, const char *text, void 
 	return 0;
 }
 
+/* Words with commas between them, each a bit or more. */
+static int word_list_parse(const struct k2i_setting *setting, const char *text, void *object, char *message,
+			   size_t room)
+{
+	static const char blanks[] = ", \t";
+	uint64_t bits = 0;
+	int status = 0;
+	size_t bytes;
+	char word[32];
+
+	do {
+		text += strspn(text, blanks);
+		bytes = strcspn(text, blanks);
+		(void)snprintf(word, sizeof(word), "%.*s", (int)(bytes < sizeof(word) ? bytes : sizeof(word)), text);
+		status = word_parse(setting, word, object, message, room);
+		bits |= number_load(setting, object);
+		text += bytes;
+	} while (!status && text[strspn(text, blanks)]);
+	if (!status)
+		number_store(setting, bits, object);
+	return status;
+}
+
+static void word_list_print(const struct k2i_word *word, uint64_t bits, FILE *output)
+{
+	for (const char *before = ""; word->text && bits; word++) {
+		if ((bits & word->value) != word->value)
+			continue;
+		(void)fprintf(output, "%s%s", before, word->text);
+		bits &= ~(uint64_t)word->value;
+		before = ", ";
+	}
+}
+
 /* Without leading, trailing and double slashes and without "." parts. False: a part is "..". */
 static bool path_normalise(const char *path, char *output)
 {
@@ -324,8 +358,8 @@ static void stand_in(const struct k2i_setting *setting, const char *text, void *
 		(void)text_store(setting, text, object);
 	else if (setting->type == K2I_TYPE_NUMBER)
 		number_store(setting, setting->minimum, object);
-	else if (setting->type == K2I_TYPE_OUTPUT_TYPE)
-		number_store(setting, K2I_OUTPUT_REFUSED, object);
+	else if (setting->type == K2I_TYPE_OUTPUTS)
+		number_store(setting, 0, object);
 }
 
 /* The byte behind a backslash: 0 and up to three octal digits, or 0x and two hexadecimal ones. -1: there is none. */
@@ -389,6 +423,8 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 		return number_parse(setting, text, object, message, room);
 	case K2I_TYPE_MODE:
 		return mode_parse(setting, text, object, message, room);
+	case K2I_TYPE_OUTPUTS:
+		return word_list_parse(setting, text, object, message, room);
 	default:
 		return word_parse(setting, text, object, message, room);
 	}
@@ -506,6 +542,10 @@ void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE
 	value = number_load(setting, object);
 	if (setting->type == K2I_TYPE_MODE) {
 		(void)fprintf(output, "%04o", (unsigned)value);
+		return;
+	}
+	if (setting->type == K2I_TYPE_OUTPUTS) {
+		word_list_print(word, value, output);
 		return;
 	}
 	if (!word) {

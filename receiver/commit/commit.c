@@ -8,58 +8,59 @@
 
 #define QUARANTINE "the quarantine" /* in `failed`, beside K2I_GROUP_LEDGER and what a sink says */
 
-static uint32_t sink_count(const struct k2i_committer *committer)
+static const struct k2i_sinks *sinks_of(const struct k2i_committer *committer)
 {
-	return committer->destination->sinks.count;
+	return &committer->destination->sinks;
 }
 
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination)
 {
 	int error = 0;
-	uint32_t i;
 
 	memset(committer, 0, sizeof(*committer));
 	committer->destination = destination;
-	for (i = 0; i < destination->sinks.count && !error; i++)
-		error = k2i_group_start(&committer->groups[i], destination->sinks.list[i]);
+	K2I_SINKS_EACH(&destination->sinks, sink)
+		error = error ? error : k2i_group_start(&committer->groups[(*sink)->number], *sink);
 	return error;
 }
 
 void k2i_committer_free(struct k2i_committer *committer)
 {
-	uint32_t i;
-
-	for (i = 0; i < K2I_SINKS_MAX && committer->groups[i].sink; i++)
-		k2i_group_free(&committer->groups[i]);
+	for (uint32_t i = 0; i < K2I_SINKS_MAX; i++) {
+		if (committer->groups[i].sink)
+			k2i_group_free(&committer->groups[i]);
+	}
 }
 
 int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *commit, struct k2i_stream *stream,
 		      const struct k2hft_chunk_view *view)
 {
+	uint32_t failed = 0;
 	int error = 0;
-	uint32_t i;
 
-	for (i = 0; i < sink_count(committer) && !error; i++) {
-		if (view->end > commit->taken[i])
-			error = k2i_group_add(&committer->groups[i], stream, view);
+	K2I_SINKS_EACH(sinks_of(committer), sink) {
+		failed = (*sink)->number;
+		if (view->end > commit->taken[failed])
+			error = k2i_group_add(&committer->groups[failed], stream, view);
+		if (error)
+			break;
 	}
 	if (!error)
 		return 0;
 	/* The sinks before it have it in a group that ends before it. */
-	for (i--; i-- > 0;) {
-		if (view->end > commit->taken[i])
-			k2i_group_remove_last(&committer->groups[i], stream);
+	K2I_SINKS_EACH(sinks_of(committer), sink) {
+		if ((*sink)->number < failed && view->end > commit->taken[(*sink)->number])
+			k2i_group_remove_last(&committer->groups[(*sink)->number], stream);
 	}
 	return error;
 }
 
-uint64_t k2i_commit_position(const struct k2i_ledger_ring *rows, uint32_t sink_count)
+uint64_t k2i_commit_position(const struct k2i_ledger_ring *rows, const struct k2i_sinks *sinks)
 {
-	uint64_t least = rows[0].position;
-	uint32_t i;
+	uint64_t least = UINT64_MAX;
 
-	for (i = 1; i < sink_count; i++)
-		least = rows[i].position < least ? rows[i].position : least;
+	K2I_SINKS_EACH(sinks, sink)
+		least = rows[(*sink)->number].position < least ? rows[(*sink)->number].position : least;
 	return least;
 }
 
@@ -88,11 +89,10 @@ static void groups_wait(const struct k2i_committer *committer, struct k2i_commit
 {
 	const struct k2i_group *most = &committer->groups[0];
 	struct k2i_commit_counts counts;
-	uint32_t i;
 
-	for (i = 1; i < sink_count(committer); i++) {
-		if (committer->groups[i].entry_count > most->entry_count)
-			most = &committer->groups[i];
+	K2I_SINKS_EACH(sinks_of(committer), sink) {
+		if (committer->groups[(*sink)->number].entry_count > most->entry_count)
+			most = &committer->groups[(*sink)->number];
 	}
 	counts = (struct k2i_commit_counts){commit->position, most->entry_count, most->record_count,
 					    most->payload_bytes, group_written_ns(most)};
@@ -106,7 +106,7 @@ static void groups_wait(const struct k2i_committer *committer, struct k2i_commit
 static void groups_count(const struct k2i_committer *committer, struct k2i_commit *commit)
 {
 	struct k2i_counters *counters = committer->destination->counters;
-	uint64_t position = k2i_commit_position(commit->rows, sink_count(committer));
+	uint64_t position = k2i_commit_position(commit->rows, sinks_of(committer));
 	struct k2i_commit_counts sum = {0};
 	unsigned done = 0;
 
@@ -125,10 +125,8 @@ static void groups_count(const struct k2i_committer *committer, struct k2i_commi
 
 void k2i_committer_abort(struct k2i_committer *committer)
 {
-	uint32_t i;
-
-	for (i = 0; i < sink_count(committer); i++)
-		k2i_group_clear(&committer->groups[i]);
+	K2I_SINKS_EACH(sinks_of(committer), sink)
+		k2i_group_clear(&committer->groups[(*sink)->number]);
 }
 
 static int quarantine_put(const struct k2i_destination *destination, struct k2i_group *group, const uint8_t uuid[16])
@@ -228,20 +226,21 @@ static int group_commit(const struct k2i_destination *destination, struct k2i_gr
 int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *commit)
 {
 	const struct k2i_destination *destination = committer->destination;
+	struct k2i_group *group;
 	int result, worst = 0;
-	uint32_t i;
 
 	committer->failed[0] = '\0';
-	for (i = 0; i < sink_count(committer); i++) {
+	K2I_SINKS_EACH(sinks_of(committer), sink) {
+		group = &committer->groups[(*sink)->number];
 		/* A sink that was not held with the others is ahead. */
-		if (commit->taken[i] >= commit->position)
+		if (commit->taken[(*sink)->number] >= commit->position)
 			continue;
-		result = group_commit(destination, &committer->groups[i], commit);
+		result = group_commit(destination, group, commit);
 		if (!result || worst < 0 || (worst && result > 0))
 			continue;
 		worst = result;
-		if (committer->groups[i].failed)
-			(void)snprintf(committer->failed, sizeof(committer->failed), "%s", committer->groups[i].failed);
+		if (group->failed)
+			(void)snprintf(committer->failed, sizeof(committer->failed), "%s", group->failed);
 	}
 	if (!worst) {
 		groups_wait(committer, commit);
@@ -257,8 +256,9 @@ int k2i_committer_enter(struct k2i_committer *committer, struct k2i_commit *comm
 	uint32_t i;
 
 	committer->failed[0] = '\0';
-	for (i = 0; i < sink_count(committer) && !error; i++) {
-		if (commit->stored[i] > commit->rows[i].position)
+	K2I_SINKS_EACH(sinks_of(committer), sink) {
+		i = (*sink)->number;
+		if (!error && commit->stored[i] > commit->rows[i].position)
 			error = ledger_enter(committer->destination, &commit->rows[i], commit, commit->stored[i], NULL);
 	}
 	groups_count(committer, commit);

@@ -21,7 +21,7 @@ struct k2i_destination {
 /* A thread's way there. */
 struct k2i_committer {
 	const struct k2i_destination *destination;
-	struct k2i_group groups[K2I_SINKS_MAX];
+	struct k2i_group groups[K2I_SINKS_MAX];       /* by the sinks' numbers */
 	char failed[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* the place that the last commit could not write; "": it could */
 };
 
@@ -36,7 +36,7 @@ struct k2i_commit_counts {
 /* How far the sinks are with what one connection brings. */
 struct k2i_commit {
 	struct k2i_owner owner;
-	struct k2i_ledger_ring *rows; /* the ring's, one for each sink; only under the ring's lock */
+	struct k2i_ledger_ring *rows; /* the ring's, by the sinks' numbers; only under the ring's lock */
 	uint64_t position;            /* behind the groups */
 	uint32_t flags;               /* as the ledger's ring has them */
 	uint64_t proven;              /* likewise */
@@ -58,7 +58,7 @@ void k2i_committer_free(struct k2i_committer *committer);
 int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *commit, struct k2i_stream *stream,
 		      const struct k2hft_chunk_view *view);
 /* The least position of a ring's rows: every sink has committed all before it. */
-uint64_t k2i_commit_position(const struct k2i_ledger_ring *rows, uint32_t sink_count);
+uint64_t k2i_commit_position(const struct k2i_ledger_ring *rows, const struct k2i_sinks *sinks);
 
 /*
  * Has each sink store its group (which can be empty), and enters it in the ledger with the ring's new position. A sink

@@ -204,8 +204,8 @@ static int descriptors_share(const struct k2i_settings *settings, size_t *connec
 static int service_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
 	struct k2i_destination *destination = &receiver->state.destination;
-	int error = k2i_rings_create(destination->ledger, destination->sinks.count, &receiver->counters,
-				     k2i_loops_fence, &receiver->service.rings);
+	int error = k2i_rings_create(destination->ledger, &destination->sinks, &receiver->counters, k2i_loops_fence,
+				     &receiver->service.rings);
 
 	if (error)
 		return error;
@@ -238,9 +238,10 @@ static int privileges_use(struct k2i_receiver *receiver, const struct k2i_settin
 	if (k2i_identity_find(settings, &identity))
 		return K2I_EXIT_CONFIGURATION;
 	if (k2i_listener_open(choice, &receiver->listener) || k2i_control_open(settings, &receiver->control) ||
-	    k2i_identity_directory_make(&identity, "FILE_BASEDIR", base, k2i_directory_mode(settings->file_mode)) ||
+	    (base &&
+	     k2i_identity_directory_make(&identity, "FILE_BASEDIR", base, k2i_directory_mode(settings->file_mode))) ||
 	    (state && k2i_identity_directory_make(&identity, "STATEDIR", state, K2I_DIRECTORY_PRIVATE)) ||
-	    k2i_identity_take(&identity) || k2i_identity_directory_check(&identity, "FILE_BASEDIR", base) ||
+	    k2i_identity_take(&identity) || (base && k2i_identity_directory_check(&identity, "FILE_BASEDIR", base)) ||
 	    (state && k2i_identity_directory_check(&identity, "STATEDIR", state)))
 		return K2I_EXIT_FAILED;
 	return 0;

@@ -60,10 +60,9 @@ static void key_check(const struct k2i_reloader *reloader, struct change *change
 {
 	char place[480];
 
-	if (!change->settings->receiver_present || !change->settings->base_directory)
+	if (!change->settings->receiver_present)
 		(void)snprintf(change->error, sizeof(change->error),
-			       "%s: no section [K2HFTFUSESVR] with FILE_BASEDIR: it is not for a receiver",
-			       change->settings->file);
+			       "%s: no section [K2HFTFUSESVR]: it is not for a receiver", change->settings->file);
 	else if (k2i_settings_restart(reloader->settings, change->settings, true, change->restart,
 				      sizeof(change->restart), place, sizeof(place)))
 		(void)snprintf(change->error, sizeof(change->error), "%s: %s changed, which needs a restart", place,

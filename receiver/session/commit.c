@@ -4,9 +4,9 @@
 #include "receiver/session/report.h"
 #include "receiver/session/sync.h"
 
-static uint32_t sink_count(const struct k2i_session *session)
+static const struct k2i_sinks *sinks_of(const struct k2i_session *session)
 {
-	return session->shared->committer->destination->sinks.count;
+	return &session->shared->committer->destination->sinks;
 }
 
 /* All sinks have what was received. */
@@ -33,25 +33,24 @@ static void ack_want(struct k2i_session *session, bool committed)
 
 static uint64_t least_taken(const struct k2i_session *session)
 {
-	const struct k2i_commit *commit = &session->commit;
-	uint64_t least = commit->taken[0];
-	uint32_t i;
+	const uint64_t *taken = session->commit.taken;
+	uint64_t least = UINT64_MAX;
 
-	for (i = 1; i < sink_count(session); i++)
-		least = commit->taken[i] < least ? commit->taken[i] : least;
+	K2I_SINKS_EACH(sinks_of(session), sink)
+		least = taken[(*sink)->number] < least ? taken[(*sink)->number] : least;
 	return least;
 }
 
 /* Also after an error: some of the sinks can be further. */
 static void sinks_look(struct k2i_session *session)
 {
-	uint32_t i;
+	const struct k2i_ledger_ring *rows = session->ring->rows;
 
 	session->taken = least_taken(session);
-	session->committed = k2i_commit_position(session->ring->rows, sink_count(session));
-	for (i = 0; i < sink_count(session); i++) {
-		if (session->number < session->ring->rows[i].number)
-			session->number = session->ring->rows[i].number;
+	session->committed = k2i_commit_position(rows, sinks_of(session));
+	K2I_SINKS_EACH(sinks_of(session), sink) {
+		if (session->number < rows[(*sink)->number].number)
+			session->number = rows[(*sink)->number].number;
 	}
 }
 

@@ -18,7 +18,7 @@
 
 struct k2i_rings {
 	struct k2i_ledger *ledger;
-	uint32_t sink_count;
+	const struct k2i_sinks *sinks;
 	struct k2i_counters *counters;
 	k2i_owner_fenced *fenced;
 	struct k2i_log_limit lost_limit, uncertain_limit; /* anybody can invent rings */
@@ -26,7 +26,7 @@ struct k2i_rings {
 	struct k2i_table table;
 };
 
-int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_counters *counters,
+int k2i_rings_create(struct k2i_ledger *ledger, const struct k2i_sinks *sinks, struct k2i_counters *counters,
 		     k2i_owner_fenced *fenced, struct k2i_rings **rings)
 {
 	struct k2i_rings *made = calloc(1, sizeof(*made));
@@ -34,7 +34,7 @@ int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_
 	if (!made)
 		return -ENOMEM;
 	made->ledger = ledger;
-	made->sink_count = sink_count;
+	made->sinks = sinks;
 	made->counters = counters;
 	made->fenced = fenced;
 	made->lost_limit.burst = made->uncertain_limit.burst = LINES;
@@ -156,17 +156,16 @@ static void old_report(struct k2i_rings *rings, const struct k2i_ring_greeting *
 			k2i_uuid_text(greeting->uuid, uuid), acked, position);
 }
 
-/* The sender can't send what is below its acked, and need not send what is committed. */
+/*
+ * The sender can't send what is below its acked, and need not send what is committed. A sink that TYPE did not name for a
+ * while has missed what was acknowledged then.
+ */
 static uint64_t row_resume(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
 			   const struct k2i_ring_greeting *greeting)
 {
 	if (ledger->flags & K2I_LEDGER_UNCERTAIN)
 		return uncertain_position(rings, ledger, greeting);
-	if (ledger->position >= greeting->acked)
-		return ledger->position;
-	if (greeting->acked_here)
-		old_report(rings, greeting, greeting->acked, ledger->position);
-	return greeting->acked;
+	return ledger->position >= greeting->acked ? ledger->position : greeting->acked;
 }
 
 /* A sink that the ledger does not know begins at what was acknowledged. */
@@ -189,18 +188,40 @@ static void row_attach(struct k2i_rings *rings, const struct k2i_ledger_ring *le
 			   ledger->position != ledger->synced;
 }
 
-/* Rows that the ledger does not have are zeros. The latest of their epochs, and the ring's. */
+/* Rows that the ledger does not have are zeros; others can be those of sinks that TYPE named before. The latest epoch. */
 static uint64_t rows_find(const struct k2i_rings *rings, const struct k2i_ring *ring,
 			  struct k2i_ledger_ring ledger[K2I_SINKS_MAX])
 {
 	uint64_t epoch = ring->epoch;
 
 	memset(ledger, 0, K2I_SINKS_MAX * sizeof(*ledger));
-	for (uint32_t i = 0; i < rings->sink_count; i++) {
+	for (uint32_t i = 0; i < K2I_SINKS_MAX; i++) {
 		(void)k2i_ledger_find(rings->ledger, ring->uuid, i, &ledger[i]);
 		epoch = ledger[i].epoch > epoch ? ledger[i].epoch : epoch;
 	}
 	return epoch;
+}
+
+/* How far any sink is, those included that TYPE named before. */
+static uint64_t furthest(const struct k2i_ledger_ring ledger[K2I_SINKS_MAX])
+{
+	uint64_t position = 0;
+
+	for (uint32_t i = 0; i < K2I_SINKS_MAX; i++)
+		position = ledger[i].position > position ? ledger[i].position : position;
+	return position;
+}
+
+/* A ledger that is as it should be has at least one sink where the sender was acknowledged. */
+static void rows_report(struct k2i_rings *rings, const struct k2i_ledger_ring ledger[K2I_SINKS_MAX],
+			const struct k2i_ring_greeting *greeting)
+{
+	bool uncertain = false;
+
+	K2I_SINKS_EACH(rings->sinks, sink)
+		uncertain |= (ledger[(*sink)->number].flags & K2I_LEDGER_UNCERTAIN) != 0;
+	if (!uncertain && greeting->acked_here && furthest(ledger) < greeting->acked)
+		old_report(rings, greeting, greeting->acked, furthest(ledger));
 }
 
 /* A disk that was restored has less than this receiver has acknowledged: what is in between is nowhere now. */
@@ -210,10 +231,8 @@ static int ring_settle(struct k2i_rings *rings, const struct k2i_ring_greeting *
 	struct k2i_settlement settlement = {.epoch = greeting->epoch, .position = greeting->settled};
 	int error;
 
-	for (uint32_t i = 0; i < rings->sink_count; i++) {
-		if (ledger[i].position < greeting->settled)
-			old_report(rings, greeting, greeting->settled, ledger[i].position);
-	}
+	if (furthest(ledger) < greeting->settled)
+		old_report(rings, greeting, greeting->settled, furthest(ledger));
 	memcpy(settlement.ring, greeting->uuid, sizeof(settlement.ring));
 	error = k2i_settle(greeting->unsettled, &settlement);
 	place->cut_records = settlement.cut_records;
@@ -242,14 +261,17 @@ static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const s
 			return error;
 		(void)rows_find(rings, ring, ledger);
 	}
-	for (i = 0; i < rings->sink_count; i++)
+	K2I_SINKS_EACH(rings->sinks, sink) {
+		i = (*sink)->number;
 		row_attach(rings, &ledger[i], greeting, &ring->rows[i], place);
-	for (i = 0; i < rings->sink_count; i++)
 		place->positions[i] = ring->rows[i].position;
-	if (!place->known)
+	}
+	if (place->known)
+		rows_report(rings, ledger, greeting);
+	else
 		unknown_report(rings, greeting);
 	k2i_ledger_prove(rings->ledger, greeting->uuid, greeting->acked);
-	place->position = k2i_commit_position(ring->rows, rings->sink_count);
+	place->position = k2i_commit_position(ring->rows, rings->sinks);
 	ring->epoch = greeting->epoch > epoch ? greeting->epoch : epoch;
 	return 0;
 }

@@ -21,7 +21,7 @@ struct k2i_rings;
 struct k2i_ring {
 	uint8_t uuid[16];
 	pthread_mutex_t mutex;                      /* the ring's lock, k2i_ring_enter; it guards what follows */
-	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* each sink's */
+	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* by the sinks' numbers */
 	struct k2i_owner owner;                     /* id 0: none */
 	uint64_t epoch, opening;                    /* opening: the owner's; 0: not told */
 	/* The table's lock guards what follows. */
@@ -32,8 +32,8 @@ struct k2i_ring {
 /* Called when an owner has lost its ring to another, from that one's thread, without locks. */
 typedef void k2i_owner_fenced(struct k2i_owner owner);
 
-/* -ENOMEM. `ledger`, which has a row of each ring for each sink, must outlive it. */
-int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_counters *counters,
+/* -ENOMEM. `ledger`, which has a row of each ring for each of `sinks`, and these must outlive it. */
+int k2i_rings_create(struct k2i_ledger *ledger, const struct k2i_sinks *sinks, struct k2i_counters *counters,
 		     k2i_owner_fenced *fenced, struct k2i_rings **rings);
 void k2i_rings_free(struct k2i_rings *rings);
 
@@ -49,7 +49,7 @@ struct k2i_ring_greeting { /* the contents of a HELLO */
 };
 
 struct k2i_ring_place {
-	uint64_t positions[K2I_SINKS_MAX];       /* each sink's */
+	uint64_t positions[K2I_SINKS_MAX];       /* by the sinks' numbers */
 	uint64_t position;                       /* where the sender goes on: the least of them */
 	uint64_t number;                         /* the last commit that the ledger has */
 	uint64_t cut_records, retracted_records; /* settled */

@@ -12,7 +12,7 @@
 /* All of a group can belong there, and it goes in one piece: the smallest quarantine has room for it, and its index. */
 #define K2I_GROUP_COST_MAX (K2I_QUARANTINE_BYTES_MIN / 2)
 #define K2I_GROUP_LEDGER "the ledger" /* in `failed` */
-#define K2I_SINKS_MAX 4u
+#define K2I_SINKS_MAX 5u
 
 struct k2i_sink;
 struct k2i_target; /* a file, say: the sink knows */

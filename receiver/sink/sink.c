@@ -15,9 +15,11 @@ void k2i_sink_ready(const struct k2i_sink *sink, struct k2i_owner owner)
 /* NULL: the ledger is of a receiver that had more sinks, or another one. */
 static struct k2i_sink *mark_sink(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark)
 {
-	struct k2i_sink *sink = mark->sink < sinks->count ? sinks->list[mark->sink] : NULL;
-
-	return sink && sink->ops->traits & K2I_SINK_UNDO ? sink : NULL;
+	K2I_SINKS_EACH(sinks, sink) {
+		if ((*sink)->number == mark->sink)
+			return (*sink)->ops->traits & K2I_SINK_UNDO ? *sink : NULL;
+	}
+	return NULL;
 }
 
 bool k2i_sinks_behind(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark)

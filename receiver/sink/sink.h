@@ -69,7 +69,8 @@ struct k2i_settling {
 struct k2i_sink { /* the first part of what a sink has */
 	const struct k2i_sink_ops *ops;
 	const struct k2i_sink_listener *listener;
-	uint32_t number; /* of its rows in the ledger */
+	uint32_t
+		number; /* of its rows in the ledger, and of all that is kept for each sink: the same in every receiver */
 };
 
 struct k2i_sink_ops {
@@ -148,7 +149,7 @@ void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_sink_report *report
 /* Likewise: an owner to whom store said K2I_SINK_WAITS can try again. */
 void k2i_sink_ready(const struct k2i_sink *sink, struct k2i_owner owner);
 
-/* All sinks of a receiver, by their numbers. */
+/* All sinks of a receiver, in the order of their numbers. */
 struct k2i_sinks {
 	struct k2i_sink *list[K2I_SINKS_MAX];
 	uint32_t count;

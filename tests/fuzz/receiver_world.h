@@ -118,7 +118,8 @@ static void world_open(struct world *world)
 	fuzz_check(k2i_ledger_begin(world->ledger) == 0);
 	fuzz_check(k2i_quarantine_create(world->quarantine, 64u * 1024, &world->counters,
 					 &world->destination.quarantine) == 0);
-	fuzz_check(k2i_rings_create(world->ledger, 1, &world->counters, on_fenced, &world->rings) == 0);
+	fuzz_check(k2i_rings_create(world->ledger, &world->destination.sinks, &world->counters, on_fenced,
+				    &world->rings) == 0);
 	format_open(world);
 	world->destination.ledger = world->ledger;
 	world->destination.retracted_path = world->retracted;

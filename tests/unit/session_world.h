@@ -87,9 +87,9 @@ static void world_open(struct world *world)
 	K2I_SINKS_EACH(&world->destination.sinks, sink)
 		(*sink)->ops->start(*sink);
 	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
-	assert_int_equal(k2i_rings_create(world->ledger, world->destination.sinks.count, &world->counters, on_fenced,
-					  &world->rings),
-			 0);
+	assert_int_equal(
+		k2i_rings_create(world->ledger, &world->destination.sinks, &world->counters, on_fenced, &world->rings),
+		0);
 	(void)snprintf(world->retracted, sizeof(world->retracted), "%s/state/retracted", world->root);
 	world->destination.retracted_path = world->retracted;
 	world->destination.ledger = world->ledger;

@@ -634,7 +634,7 @@ int k2i_file_sink_create(struct k2i_outputs *outputs, const struct k2i_format *f
 
 int k2i_file_sink_base_make(const struct k2i_settings *settings)
 {
-	int error = k2i_outputs_base_make(settings->base_directory, settings->file_mode);
+	int error = settings->base_directory ? k2i_outputs_base_make(settings->base_directory, settings->file_mode) : 0;
 
 	return error ? k2i_outputs_failed(settings, "make", error) : 0;
 }

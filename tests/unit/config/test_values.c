@@ -72,8 +72,22 @@ static void test_modes(void **state)
 static void test_words(void **state)
 {
 	(void)state;
-	refused(K2I_SECTION_K2HFTFUSESVR, "TYPE", "x", "use one of file, f");
-	assert_null(strstr(message, "trans"));
+	refused(K2I_SECTION_GLOBAL, "SSL_MIN_VER", "x", "use one of TLSV1.2, TLSV1.3, DEFAULT");
+	assert_null(strstr(message, "SSLV3"));
+}
+
+static void test_word_list(void **state)
+{
+	struct k2i_settings settings = {.outputs = 0};
+
+	(void)state;
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "TYPE", " otlp,FILE , kafka", &settings), 0);
+	assert_int_equal(settings.outputs, K2I_OUTPUT_FILE | K2I_OUTPUT_KAFKA | K2I_OUTPUT_OTLP);
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "TYPE", "forward", &settings), 0);
+	assert_int_equal(settings.outputs, K2I_OUTPUT_FORWARD);
+	refused(K2I_SECTION_K2HFTFUSESVR, "TYPE", "x", "use one of file, ");
+	refused(K2I_SECTION_K2HFTFUSESVR, "TYPE", "file, x", "TYPE = x is not known");
+	refused(K2I_SECTION_K2HFTFUSESVR, "TYPE", ",", "is not known");
 }
 
 /* So many bytes, in parts of 100. */
@@ -183,10 +197,15 @@ static void test_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),      cmocka_unit_test(test_words),
-		cmocka_unit_test(test_paths),       cmocka_unit_test(test_names_to_be),
-		cmocka_unit_test(test_null_device), cmocka_unit_test(test_refused_and_unused),
-		cmocka_unit_test(test_hosts),       cmocka_unit_test(test_set),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_word_list),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_names_to_be),
+		cmocka_unit_test(test_null_device),
+		cmocka_unit_test(test_refused_and_unused),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_modes),
 	};
 

@@ -248,6 +248,42 @@ static void test_undo_after_a_kill(void **state)
 	expect_counted(&first, "one", "abc");
 }
 
+/* With first alone, or with a sink of a number that is not the next one. */
+static void type_change(struct world *world, uint32_t count)
+{
+	world_close(world);
+	world->sinks.count = count;
+	sinks_open(world);
+}
+
+/* A sink that TYPE names from this start on begins at what was acknowledged, and misses only what is acknowledged without it. */
+static void test_new_and_left_out(void **state)
+{
+	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_UNDO, 1);
+
+	second.sink.number = K2I_SINKS_MAX - 1;
+	open_at(world, 0, 0);
+	put_data(world, 0, 0, 1, "a");
+	expect_taken(world, 40);
+	type_change(world, 2);
+	open_at(world, 40, 40);
+	put_data(world, 40, 0, 1, "b");
+	expect_taken(world, 80);
+	expect_counted(&second, "one", "b");
+	assert_int_equal(ledger_position(world, K2I_SINKS_MAX - 1), 80);
+	type_change(world, 1);
+	open_at(world, 80, 80);
+	put_data(world, 80, 0, 1, "c");
+	expect_taken(world, 120);
+	type_change(world, 2);
+	open_at(world, 120, 120);
+	put_data(world, 120, 0, 1, "d");
+	expect_taken(world, 160);
+	expect_counted(&first, "one", "abcd");
+	expect_counted(&second, "one", "bd");
+	assert_int_equal(atomic_load(&world->counters.ledger_lost), 0);
+}
+
 /* Nothing is acknowledged, nor in the ledger, before it is stored, and then all up to what is. */
 static void test_later_acknowledges_what_is_stored(void **state)
 {
@@ -538,6 +574,7 @@ int main(void)
 		SINK_TEST(test_waits_are_silent),
 		SINK_TEST(test_own_fault_goes_to_quarantine),
 		SINK_TEST(test_undo_after_a_kill),
+		SINK_TEST(test_new_and_left_out),
 		SINK_TEST(test_later_acknowledges_what_is_stored),
 		SINK_TEST(test_later_and_the_ledger_fails),
 		SINK_TEST(test_later_lost_comes_again),
