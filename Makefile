@@ -39,7 +39,7 @@ endif
 
 SANITIZE ?=
 OPTIMISED := $(filter -O1 -O2 -O3 -Os -Og -Ofast,$(CFLAGS))
-WERROR    ?= -Werror
+WERROR    ?= $(if $(wildcard .git),-Werror)
 WARNINGS  := -Wall -Wextra $(WERROR) -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 HARDENING := -fstack-protector-strong $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)$(CPPFLAGS)),,$(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)

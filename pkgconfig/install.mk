@@ -58,7 +58,15 @@ uninstall:              ## removes what install put there; below $DESTDIR also w
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
 
 # The commit's time is the files' and gzip has no other, so the same commit gives the same bytes.
-dist:                   ## the sources of the commit, build/k2hft-VERSION.tar.gz, the same bytes wherever it is made
+dist:                   ## the sources of the commit, build/k2hft-VERSION.tar.gz, the same bytes wherever it is made, and their SBOM
 	$(Q)mkdir -p $(B)
 	$(Q)git archive --prefix=k2hft-$(VERSION)/ HEAD | gzip -9n > $(B)/k2hft-$(VERSION).tar.gz
+	$(Q)packaging/sbom.py $(B)/k2hft-$(VERSION).tar.gz > $(B)/k2hft-$(VERSION).spdx.json
 	$(call say,DIST,$(B)/k2hft-$(VERSION).tar.gz)
+
+abi:                    ## the interface of the libraries as it is now, into abi/, which tests/install/abi.sh compares with
+	$(Q)for l in $(LIBRARIES); do $(ABIDW) $(B)/lib/$$l.so.$(VERSION) >abi/$$l.abi || exit 1; done
+ABIDW = abidw --headers-dir include/k2hft --drop-private-types --no-corpus-path --no-show-locs --no-comp-dir-path \
+	--drop-undefined-syms --type-id-style hash
+abi: all
+.PHONY: abi

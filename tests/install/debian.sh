@@ -18,7 +18,12 @@ wrong()
 version=$(sed -n 's/^.define K2HFT_VERSION_STRING "\(.*\)"/\1/p' include/k2hft/version.h)
 packaged=$(sed -n '1s/^k2hft (\([^)]*\)).*/\1/p' debian/changelog)
 [ "$version" = "$packaged" ] || wrong "debian/changelog has version $packaged, not $version"
-grep -q "K2HFT_$version" debian/libk2hft*.symbols || wrong "debian/libk2hft*.symbols does not have K2HFT_$version"
+# A line for each exported function, so that a package that uses a newer one depends on it.
+for library in k2hft k2hft-config; do
+	sed -n 's/^\t\(k2hft_[a-z0-9_]*\);$/\1/p' "lib/$library.map" | sort >"$root/exported"
+	sed -n 's/^ \(k2hft_[a-z0-9_]*\)@K2HFT_[0-9.]* [0-9.]*$/\1/p' "debian/lib${library}0.symbols" | sort >"$root/listed"
+	diff "$root/exported" "$root/listed" || wrong "debian/lib${library}0.symbols: not the functions of lib/$library.map"
+done
 
 # The compiler, which pkgconfig/install-deps names for building, is there wherever packages are built.
 sed -n "/^wanted_for_build=/,/^'/s/^[a-z]*:[^ ]*  *\([^ ]*\).*/\1/p" pkgconfig/install-deps |

@@ -60,7 +60,7 @@ def main():
             if match and header not in code:
                 line = code.count("\n", 0, match.start()) + 1
                 findings.append(f"{path}:{line}: {match.group(0)}: without {header}, which musl needs")
-        if not text_of(path).startswith("/* SPDX-License-Identifier: MIT */"):
+        if not text_of(path).startswith("/* SPDX-License-" "Identifier: MIT */"):
             findings.append(f"{path}:1: no line that names the licence")
     for path in sources(".c", ".h", ".def", ".sh", ".py") + ["Makefile", "tests/run", "pkgconfig/install-deps"]:
         if path == "tests/lint/constructs.py":
