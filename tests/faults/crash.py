@@ -22,13 +22,13 @@ LAPS_IN_WORLD = 15
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
-        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": []}
+        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": []}
         for name in self.options.point or POINTS:
             point = POINTS[name]
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
-                if point.need in ("carried", "lanes", "settled"):
+                if point.need in ("carried", "lanes", "settled", "rotated"):
                     level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
             # The steps of a mount are the same for each copy.
@@ -43,9 +43,11 @@ class Crashes(Harness):
 
     def world_of(self, kind, chance):
         world = World(self.options, chance, "plain")
-        world.level = self.random.choice(("written", "synced")) if kind in ("carried", "lanes", "settled") else kind
+        world.level = self.random.choice(("written", "synced")) if kind in ("carried", "lanes", "settled", "rotated") else kind
         if kind == "carried":
             world.send_pieces()
+        elif kind == "rotated":
+            world.rotated = True
         elif kind == "lanes":
             world.have_twin()
         elif kind == "settled":

@@ -2,6 +2,8 @@
 """One lap: three senders under load, one fault, and then a look at every record."""
 import contextlib
 import filecmp
+import glob
+import gzip
 import json
 import os
 import re
@@ -11,6 +13,7 @@ import time
 
 from .process import Trouble, wait_until
 from .senders import LibrarySender, Load, MountSender, PushSender
+from .world import ROTATED_BYTES
 
 DRAIN_S = 90
 FINDINGS = 1000
@@ -27,6 +30,7 @@ class Lap:
         self.push, self.library, self.mount = PushSender(world), LibrarySender(world), MountSender(world)
         self.extra = []
         self.before = {}
+        self.unpacked = set()
         self.forget_rings = []
         self.told = False
         self.fault = kind(self)
@@ -102,7 +106,36 @@ class Lap:
                     shutil.copyfileobj(source, target)
                 self.before[path][number] = one = name
             found.append(one)
-        return found + [one for one in self.paths_of(path) if os.path.exists(one)]
+        for one in self.paths_of(path):
+            found += self.sealed_of(one) + ([one] if os.path.exists(one) else [])
+        return found
+
+    def sealed_of(self, path):
+        """Files that the receiver has sealed, each once, without compression."""
+        def names():
+            return sorted(glob.glob(f"{glob.escape(path)}.2*"))
+
+        def at_rest():
+            if os.path.exists(path) and os.path.getsize(path) >= ROTATED_BYTES:
+                return False
+            return all(name.endswith(".gz") or name in self.unpacked for name in names())
+
+        if not self.world.rotated:
+            return []
+        wait_until(at_rest, 60, f"sealed files of {path} are compressed")
+        found = []
+        for name in names():
+            if name.endswith(".gz"):
+                plain = name[:-len(".gz")]
+                if plain in self.unpacked:
+                    raise Trouble(f"{name} is there twice")
+                with gzip.open(name) as source, open(plain, "wb") as target:
+                    shutil.copyfileobj(source, target)
+                os.unlink(name)
+                self.unpacked.add(plain)
+                name = plain
+            found.append(name)
+        return found
 
     # The verdict
 

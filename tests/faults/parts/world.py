@@ -12,6 +12,7 @@ from .process import Process, Trouble, children_of, name_of, quiet, wait_until
 from .proxy import Proxy
 
 OUTPUT_BYTES = 400 << 20
+ROTATED_BYTES = 64 << 10
 READY_S = 30
 
 
@@ -39,6 +40,7 @@ class World:
         # Such a FORMAT leaves records as they are, and has pieces of one joined before.
         self.formatted = random.random() < 0.25
         self.pieces = False
+        self.rotated = False
         self.tls = random.random() < 0.25
         self.write_mode = random.choice(["cached", "direct"])
         self.own_disk = False
@@ -124,7 +126,8 @@ class World:
 
     def server_words(self):
         """Of its own section."""
-        return ("FILE_UNIFY = unify.log\n" if self.unify else "") + ("FORMAT = '%L%T'\n" if self.formatted else "")
+        return (("FILE_UNIFY = unify.log\n" if self.unify else "") + ("FORMAT = '%L%T'\n" if self.formatted else "") +
+                (f"ROTATE_SIZE = {ROTATED_BYTES}\nROTATE_COMPRESS = gzip\n" if self.rotated else ""))
 
     def write_receiver_config(self, name="server.ini", output=None):
         with open(self.path(name), "w", encoding="utf-8") as file:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Settlement: a sender went on at another receiver, and this one takes back what it has behind that. */
 #include <errno.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "receiver/sink/rotation/rotation.h"
 #include "session_world.h"
 
 /* Each letter is a commit of its own, of 40 bytes of the ring. */
@@ -214,6 +216,92 @@ static void test_what_is_proven_is_forgotten(void **state)
 	expect_lines(world, 1);
 }
 
+/* The receiver seals a file when it has three letters, and once it is started compresses it. */
+static struct k2i_rotation *rotation_open(struct world *world)
+{
+	struct k2i_settings settings = {.rotate_bytes = 3, .rotate_compress = K2I_ROTATE_COMPRESS_GZIP};
+	struct k2i_rotation *rotation;
+
+	assert_int_equal(k2i_rotation_open(&(struct k2i_rotation_options){.base_directory = world->base,
+									  .state_directory = world->root,
+									  .ledger = world->ledger,
+									  .counters = &world->counters,
+									  .settings = &settings},
+					   &rotation),
+			 0);
+	k2i_outputs_rotation(world->outputs, rotation);
+	return rotation;
+}
+
+/* The name of the sealed file, below the base. */
+static void sealed_find(const struct world *world, char *name, size_t room)
+{
+	char pattern[300];
+	glob_t found;
+
+	path_in(pattern, sizeof(pattern), world->base, "file.2*");
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	assert_int_equal(found.gl_pathc, 1);
+	(void)snprintf(name, room, "%s", strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+}
+
+static void test_a_sealed_file_is_cut(void **state)
+{
+	struct world *world = *state;
+	struct k2i_rotation *rotation;
+	struct k2hft_welcome welcome;
+	char name[100], path[400];
+
+	for (unsigned killed = 0; killed < 2; killed++) {
+		rotation = rotation_open(world);
+		send_letters(world, 10 + killed, "ring", killed ? 400 : 0, "abcde");
+		sealed_find(world, name, sizeof(name));
+		expect_file(world, name, "abc");
+		expect_file(world, "file", "de");
+		if (killed) {
+			k2i_rotation_close(rotation);
+			kill_receiver(world);
+			rotation = rotation_open(world);
+			world->counters.settled_records = 0;
+		}
+		welcome = settle(world, 20 + killed, killed ? 480 : 80, 400 + 400 * killed);
+		assert_int_equal(welcome.cut_records, 3);
+		assert_int_equal(welcome.retracted_records, 0);
+		expect_file(world, name, "ab");
+		expect_file(world, "file", "");
+		k2i_outputs_rotation(world->outputs, NULL);
+		k2i_rotation_close(rotation);
+		path_in(path, sizeof(path), world->base, name);
+		assert_int_equal(remove(path), 0);
+	}
+}
+
+static void test_a_compressed_file_is_retracted(void **state)
+{
+	struct world *world = *state;
+	struct k2i_rotation *rotation = rotation_open(world);
+	struct k2hft_welcome welcome;
+	char name[100], line[200], text[4096];
+
+	send_letters(world, 10, "ring", 0, "abcde");
+	assert_int_equal(k2i_rotation_start(rotation), 0);
+	for (unsigned look = 0; look < 2000 && k2i_rotation_waiting(rotation); look++)
+		(void)usleep(10000);
+	assert_int_equal(k2i_rotation_waiting(rotation), 0);
+	sealed_find(world, name, sizeof(name));
+	assert_non_null(strstr(name, ".gz"));
+	welcome = settle(world, 20, 80, 400);
+	assert_int_equal(welcome.cut_records, 2);
+	assert_int_equal(welcome.retracted_records, 1);
+	expect_file(world, "file", "");
+	(void)lines_of(world, text, sizeof(text));
+	(void)snprintf(line, sizeof(line), "\t%s\t2\t1\t", name);
+	assert_non_null(strstr(text, line));
+	k2i_outputs_rotation(world->outputs, NULL);
+	k2i_rotation_close(rotation);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +310,8 @@ int main(void)
 		SESSION_TEST(test_files_of_others_are_left_alone),
 		SESSION_TEST(test_a_restored_disk_is_told),
 		SESSION_TEST(test_what_is_proven_is_forgotten),
+		SESSION_TEST(test_a_sealed_file_is_cut),
+		SESSION_TEST(test_a_compressed_file_is_retracted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
