@@ -16,7 +16,7 @@ PAGES = {
     "lease_send": ["lease"], "log_callback_set": ["log_level"], "producer_reserve": ["chunk"],
     "ring_backlog": ["backlog"], "ring_open": ["ring_options"], "ring_read": ["span"], "ring_stats": ["ring_stats"],
     "sender_lane": ["lane"], "sender_open": ["sender_options"], "sender_stats": ["sender_stats"],
-    "stream_declare": ["stream"],
+    "stream_declare": ["stream"], "tap_open": ["tapped"],
 }
 
 

@@ -26,6 +26,7 @@ static const struct command {
 	{"reload", k2i_command_reload, "has a receiver or a mount read its configuration again"},
 	{"serve", k2i_command_serve, "shows by HTTP what became of records on this host: page, metrics, health"},
 	{"stat", k2i_command_stat, "shows what became of records, at a receiver, a mount or a ring"},
+	{"tap", k2i_command_tap, "shows records as they pass, at a mount or a ring"},
 	{"testio", k2i_command_testio, "measures how fast files are written and read"},
 	{"verify", k2i_command_verify, "makes records, and checks that all arrived, once and in order"},
 	{"version", command_version, "prints the version"},

@@ -362,6 +362,41 @@ K2HFT_API int k2hft_ring_backlog(const char *path, void (*each)(void *argument, 
 				 void *argument);
 
 /*
+ * A look at the chunks of a ring as they pass, from a process that has nothing to do with it: the ring's file, or a link
+ * to it, is read, and nobody waits for that. A chunk whose memory is taken again before it is read is left out.
+ */
+struct k2hft_tap;
+
+struct k2hft_tapped {
+	/* The stream, see struct k2hft_stream; path "": its number was given to another one before it was read. */
+	const char *path, *host;
+	uint32_t mode;   /* K2HFT_STREAM_* */
+	uint32_t missed; /* 1: chunks before it were left out */
+	struct k2hft_chunk chunk;
+	const void *payload; /* its records */
+	size_t payload_bytes;
+	uint64_t position; /* of the chunk in the ring */
+};
+
+/*
+ * Begins to look, with the next chunk that the ring's consumer reads. Free `*tap` with k2hft_tap_close. Any thread.
+ *
+ * -EINVAL an argument is NULL; -EPERM the file is another user's, and the caller is not root; -EPROTO the file is not a
+ * ring, or has a layout that this version does not know; -ENOMEM; others as open(2) and read(2). Since 0.1.0.
+ */
+K2HFT_API int k2hft_tap_open(const char *path, struct k2hft_tap **tap);
+
+/*
+ * Gives the next chunk: 1; or 0 if there is none now: ask again in a while, the sooner the fewer are left out. Far behind
+ * the ring's tail it passes over chunks. `tapped->missed` is set in both cases; all else is valid if there is a chunk, and
+ * until the next call. A single thread at a time. -EINVAL an argument is NULL; -EPROTO the file was cut. Since 0.1.0.
+ */
+K2HFT_API int k2hft_tap_next(struct k2hft_tap *tap, struct k2hft_tapped *tapped);
+
+/* Ends it. NULL is allowed. Since 0.1.0. */
+K2HFT_API void k2hft_tap_close(struct k2hft_tap *tap);
+
+/*
  * Returns a new descriptor of the ring's memory or file, which keeps the ring for its next consumer: as long as it, or
  * a copy that a child inherited, is open, attached processes wait for one, though the file may have no name. The next
  * consumer opens /proc/self/fd/NUMBER, and nobody the name of the file. The ring can be closed before. Close it with

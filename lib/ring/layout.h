@@ -119,7 +119,8 @@ struct k2i_stream {
 	uint64_t hash;
 	_Atomic uint64_t declarer; /* as k2i_slot.owner, who has all references; 0: several, or nobody knows */
 	_Atomic uint64_t declarer_namespace;
-	uint32_t spare[4];
+	_Atomic uint64_t declared_at; /* tail when it got this name; chunks before it are of another stream */
+	uint32_t spare[2];
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 };

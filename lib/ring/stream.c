@@ -237,6 +237,10 @@ static void place_fill(struct k2hft_ring *ring, uint32_t place, const struct k2h
 	atomic_store_explicit(&filled->generation, generation, memory_order_relaxed);
 	/* relaxed: under the lock; no reference is left that could be released now. */
 	atomic_store_explicit(&filled->released_at, 0, memory_order_relaxed);
+	/* relaxed: who reads it looks at the generation before and after. */
+	atomic_store_explicit(&filled->declared_at,
+			      k2i_position(atomic_load_explicit(&ring->header->tail, memory_order_relaxed)),
+			      memory_order_relaxed);
 	filled->hash = hash;
 	filled->mode = stream->mode;
 	memset(filled->path, 0, sizeof(filled->path));

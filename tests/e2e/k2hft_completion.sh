@@ -28,7 +28,7 @@ expect "RINGSIZE" help rings
 expect "check checksum_errors" help che
 expect "$folder/a b.conf" check "$folder/a"
 # All long options of a command that its help has, and no others.
-for command in bench check key push serve stat testio verify; do
+for command in bench check key push serve stat tap testio verify; do
 	COMP_WORDS=("$program" "$command" --)
 	COMP_CWORD=2
 	_k2hft

@@ -12,7 +12,8 @@ int k2i_command_key(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
 int k2i_command_reload(int argc, char **argv);
 int k2i_command_serve(int argc, char **argv);
-int k2i_command_stat(int argc, char **argv);   /* STATUS_FOUND: records were lost */
+int k2i_command_stat(int argc, char **argv); /* STATUS_FOUND: records were lost */
+int k2i_command_tap(int argc, char **argv);
 int k2i_command_testio(int argc, char **argv); /* 128 and a signal's number: that ended it */
 int k2i_command_verify(int argc, char **argv); /* STATUS_FOUND: records are missing, repeated or damaged */
 

@@ -34,6 +34,10 @@ char *stat_http_get(const char *host, const char *port, int timeout_ms, char *re
 /* All up to the end, terminated, to be free()d; `timeout_ms` is for the whole, -1: for ever. NULL with errno. */
 char *stat_answer_read(int descriptor, int64_t timeout_ms);
 
+/*
+ * The files of the rings of a mount (its directory), or of a ring. -errno with a reason. stat_targets_free in any case.
+ */
+int stat_rings_find(const char *target, int timeout_ms, struct stat_targets *rings, char *reason, size_t room);
 /* Adds the member "backlog" of the files of all rings of a sender, if they can be read. */
 #define STAT_LANES_MAX 64u
 void stat_backlog_report(struct k2i_report *report, const char *const ring_paths[], size_t count);
