@@ -119,7 +119,7 @@ class Grows:
 
 
 def on_terminal(server):
-    """The screens of two answers."""
+    """What is below the lines of the targets after each of two answers: on the screen, and then on the terminal."""
     master, slave = pty.openpty()
     with subprocess.Popen([K2HFT, "stat", "-n", "2", server.target], stdout=slave, stderr=subprocess.DEVNULL,
                           close_fds=True) as process:
@@ -132,7 +132,8 @@ def on_terminal(server):
             pass
         status = process.wait(120)
     os.close(master)
-    return status, said.decode().split("\033[H\033[J")[1:]
+    screen, left = said.decode().replace("\033[K", "").replace("\r", "").split("\033[?1049l")
+    return status, [text.split("\n\n", 1)[1] for text in (screen.split("\033[H")[1], left)]
 
 
 def check_terminal():

@@ -1,42 +1,128 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# On a terminal k2hft stat --interval says why a target does not answer, where its table would stand, and leaves it there.
+# On a terminal k2hft stat --interval shows what waits on a screen of its own, which fits, and gives back the terminal as it
+# was: at q, at signals, and after the last answer, which stays.
+import fcntl
+import http.server
+import json
 import os
 import pty
+import select
+import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
+import threading
+import time
 
 K2HFT = os.path.join(os.environ.get("B", "build"), "bin", "k2hft")
-CLEAR = "\033[H\033[J"
+ENTER, LEAVE = "\033[?1049h", "\033[?1049l"
 
 
-def shown(*arguments):
-    """What a terminal for both outputs gets."""
-    terminal, side = pty.openpty()
-    with subprocess.Popen([K2HFT, "stat", *arguments], stdout=side, stderr=side) as running:
-        os.close(side)
-        said = ""
-        try:
-            while part := os.read(terminal, 4096):
-                said += part.decode()
-        except OSError:  # how a terminal ends
-            pass
-        os.close(terminal)
-    assert running.returncode == 1, (running.returncode, said)
-    return said
+class Status(http.server.BaseHTTPRequestHandler):
+    """Of a sender for which more and more records wait; with many lanes, so that not all of them fit."""
+    waiting = {}
+
+    def do_GET(self):
+        port = self.server.server_address[1]
+        self.waiting[port] += 1
+        lanes = [{"home": f"h{n}", "goes_to": f"receiver{n}.a-long-name.example:8020", "state": "connected",
+                  "unacked_records": n, "acked_records": 0} for n in range(30)]
+        body = json.dumps({"program": "k2hftfuse", "ring": {"committed_records": 1, "unacked_records": 0}, "lanes": lanes,
+                           "client": {"state": "connected"}, "backlog": {"records": self.waiting[port]}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
 
 
-def main():
+class Screen:
+    """k2hft stat on a terminal of 80 columns and 24 lines."""
+    def __init__(self, *arguments):
+        self.terminal, self.side = pty.openpty()
+        self.resize(24, 80)
+        self.before = termios.tcgetattr(self.side)
+        self.said = ""
+        self.running = subprocess.Popen([K2HFT, "stat", *arguments], stdin=self.side, stdout=self.side, stderr=self.side)
+
+    def resize(self, lines, columns):
+        fcntl.ioctl(self.side, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def hear(self, condition):
+        """Until what it said is as wanted."""
+        end = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < end, self.said
+            if select.select([self.terminal], [], [], 0.1)[0]:
+                self.said += os.read(self.terminal, 65536).decode()
+
+    def frames(self):
+        return [[line.replace("\033[K", "").replace("\033[J", "") for line in frame.split("\r\n")]
+                for frame in self.said.split(LEAVE)[0].split("\033[H")[1:]]
+
+    def end(self):
+        """Its status, when it has restored the terminal."""
+        self.hear(lambda: self.running.poll() is not None)
+        self.hear(lambda: not select.select([self.terminal], [], [], 0)[0])
+        assert termios.tcgetattr(self.side) == self.before, "the terminal is not as it was"
+        assert self.said.count(ENTER) == 1 == self.said.count(LEAVE), repr(self.said)
+        os.close(self.terminal)
+        os.close(self.side)
+        return self.running.returncode
+
+
+def check_no_answer():
     with socket.socket() as nobody, socket.socket() as neither:
         targets = []
         for gone in (nobody, neither):
             gone.bind(("127.0.0.1", 0))  # and does not listen
             targets.append("127.0.0.1:%d" % gone.getsockname()[1])
-        screens = shown("-i", "1", "-n", "2", *targets).split(CLEAR)
-        assert len(screens) == 3 and screens[0] == "", screens
-        for screen in screens[1:]:
-            assert all(f"{target}: Connection refused" in screen for target in targets), screens
+        screen = Screen("-i", "1", "-n", "2", *targets)
+        assert screen.end() == 1, screen.said
+        for text in ("\n".join(screen.frames()[0]), screen.said.split(LEAVE)[1]):
+            assert all(f"{target}: Connection refused" in text for target in targets), screen.said
+
+
+def check_screen(targets):
+    """Sorted, and whole lines of it; smaller at once when the terminal is."""
+    screen = Screen("-i", "1", *targets)
+    screen.hear(lambda: len(screen.frames()) > 2)
+    for number, frame in enumerate(screen.frames()[:2]):
+        assert len(frame) == 24 and all(len(line) <= 80 for line in frame), frame
+        assert frame[0].split()[:2] == ["target", "state"] and targets[1] in frame[1], frame
+        # The first of its lanes is that for which most records wait.
+        assert frame[2].split()[-5:] == ["connected", "0", "-", "29", "-"] or number == 0, frame
+        assert "receiver28" in frame[3], frame
+    screen.resize(5, 100)
+    screen.running.send_signal(signal.SIGWINCH)
+    screen.hear(lambda: len(screen.frames()[-2]) == 5)
+    os.write(screen.terminal, b"xq")
+    assert screen.end() == 0, screen.said
+    assert screen.said.endswith(LEAVE), repr(screen.said)
+
+
+def check_signals(target):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        screen = Screen("-i", "60", target)
+        screen.hear(lambda: "receiver29" in screen.said)
+        screen.running.send_signal(number)
+        assert screen.end() == -number, screen.said
+
+
+def main():
+    check_no_answer()
+    servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Status) for _ in range(2)]
+    for number, server in enumerate(servers):
+        Status.waiting[server.server_address[1]] = number * 1000
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    targets = ["127.0.0.1:%d" % server.server_address[1] for server in servers]
+    check_screen(targets)
+    check_signals(targets[0])
     return 0
 
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "tools/stat/screen.h"
 #include "tools/stat/stat.h"
 
 #include <inttypes.h>
@@ -18,7 +19,8 @@ static const char usage[] =
 	"Says what became of records: of a receiver (HOST:CTLPORT), of a mount (its directory), of a ring\n"
 	"(its file); without a target, of all that run on this host. The first line says whether all is\n"
 	"well, else what waits, since when and why.\n\n"
-	"  -i, --interval SECONDS  repeatedly, with rates; in place on a terminal, else a line each time\n"
+	"  -i, --interval SECONDS  repeatedly, with rates: on a terminal in place, until q or ^C, and\n"
+	"                          the largest backlog first; else a line each time\n"
 	"  -n, --count N           this many times\n"
 	"  -a, --all               counters that are 0, too\n"
 	"      --json              the status as it comes, for programs\n"
@@ -48,12 +50,6 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("help", 'h', HELP, 0, AT(help)),
 };
 #undef AT
-
-struct target {
-	const char *name;
-	struct json_value *now, *before;
-	uint64_t asked_ns, asked_before_ns;
-};
 
 static int usage_wrong(const char *text)
 {
@@ -89,7 +85,7 @@ static int options_read(struct options *options, int argc, char **argv)
 	return -1;
 }
 
-static void target_forget(struct target *target)
+static void target_forget(struct stat_target *target)
 {
 	json_free(target->before);
 	target->before = target->now;
@@ -97,46 +93,41 @@ static void target_forget(struct target *target)
 	target->now = NULL;
 }
 
-static void target_show(const struct options *options, struct target *target, const char *text)
+static double seconds_between(const struct stat_target *target)
 {
-	double seconds = (double)(target->asked_ns - target->asked_before_ns) / 1e9;
+	return (double)(target->asked_ns - target->asked_before_ns) / 1e9;
+}
 
+static void target_show(const struct options *options, const struct stat_target *target, const char *text)
+{
 	if (options->json)
 		text_show(stdout, text, true);
 	else if (options->metrics)
 		stat_show_metrics(stdout, target->now);
-	else if (options->interval_s && !isatty(STDOUT_FILENO))
+	else if (options->interval_s)
 		stat_show_line(stdout, target->name, target->now, options->all);
 	else
-		stat_show_table(stdout, target->name, target->now, target->before, seconds, options->all);
+		stat_show_table(stdout, target->name, target->now, target->before, seconds_between(target),
+				options->all);
 }
 
-/* The exit status that this target makes. */
-static int target_ask(const struct options *options, struct target *target)
+/* The exit status that this target makes; `*text`, to be free()d: its answer. */
+static int target_ask(const struct options *options, struct stat_target *target, char **text)
 {
-	char reason[STAT_REASON_ROOM], *text;
-	int status = 0;
 	size_t at;
 
-	text = stat_fetch(target->name, (int)options->timeout_s * 1000, reason, sizeof(reason));
-	if (!text)
-		return command_failed(STATUS_FAILED, "stat", "%s: %s", target->name, reason);
+	*text = stat_fetch(target->name, (int)options->timeout_s * 1000, target->reason, sizeof(target->reason));
 	target_forget(target);
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	target->now = json_parse(text, strlen(text), &at);
-	if (!json_get(target->now, "program")) {
-		command_error("stat", "%s: its answer is not a status", target->name);
-		/* Rates do not begin from a status that was not read whole. */
-		json_free(target->now);
-		target->now = NULL;
-		status = STATUS_FAILED;
-	} else {
-		target_show(options, target, text);
-		if (options->check && stat_lossy(target->now))
-			status = STATUS_FOUND;
-	}
-	free(text);
-	return status;
+	target->now = *text ? json_parse(*text, strlen(*text), &at) : NULL;
+	if (json_get(target->now, "program"))
+		return options->check && stat_lossy(target->now) ? STATUS_FOUND : 0;
+	if (*text)
+		(void)snprintf(target->reason, sizeof(target->reason), "its answer is not a status");
+	/* Rates do not begin from a status that was not read whole. */
+	json_free(target->now);
+	target->now = NULL;
+	return STATUS_FAILED;
 }
 
 /* Unreachable counts more than losses: they can't be known. */
@@ -147,36 +138,127 @@ static int worse(int one, int other)
 	return one > other ? one : other;
 }
 
-static int targets_ask(const struct options *options, struct target *targets, size_t count)
+static int targets_ask(const struct options *options, struct stat_target *targets, size_t count, bool shown)
 {
-	bool in_place = options->interval_s && isatty(STDOUT_FILENO) && !options->json && !options->metrics;
 	int status = 0;
 	size_t at;
 
-	if (in_place)
-		(void)fputs("\033[H\033[J", stdout);
 	for (at = 0; at < count; at++) {
-		/* Before what standard error has of a target: the same terminal shows both, and would be cleared of it. */
+		char *text;
+
+		status = worse(status, target_ask(options, &targets[at], &text));
+		if (shown && targets[at].now)
+			target_show(options, &targets[at], text);
+		/* A message about a target stands where its table would. */
 		(void)fflush(stdout);
-		status = worse(status, target_ask(options, &targets[at]));
+		if (shown && !targets[at].now)
+			command_error("stat", "%s: %s", targets[at].name, targets[at].reason);
+		free(text);
 	}
-	(void)fflush(stdout);
 	return status;
 }
 
-static int run(const struct options *options, struct target *targets, size_t count)
+static int run_plain(const struct options *options, struct stat_target *targets, size_t count)
 {
 	struct timespec pause = {.tv_sec = (time_t)options->interval_s};
 	uint64_t done = 0;
 	int status = 0;
 
 	for (;;) {
-		status = worse(status, targets_ask(options, targets, count));
+		status = worse(status, targets_ask(options, targets, count, true));
 		/* A reader that is gone has had enough. */
 		if (++done == options->count || ferror(stdout))
 			return status;
 		(void)nanosleep(&pause, NULL);
 	}
+}
+
+/* A line for each, and below, as far as there is room, all that is known. */
+static void frame_print(FILE *output, const struct options *options, const struct stat_target **targets, size_t count)
+{
+	stat_targets_sort(targets, count);
+	stat_rows_show(output, targets, count, stat_screen_columns());
+	for (size_t at = 0; at < count; at++) {
+		const struct stat_target *target = targets[at];
+
+		(void)fputs("\n", output);
+		if (target->now) {
+			stat_show_table(output, target->name, target->now, target->before, seconds_between(target),
+					options->all);
+			continue;
+		}
+		text_show(output, target->name, false);
+		(void)fputs(": ", output);
+		text_show(output, target->reason, false);
+		(void)fputs("\n", output);
+	}
+}
+
+/* To be free()d; NULL without memory. */
+static char *frame_make(const struct options *options, const struct stat_target **targets, size_t count)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *output = open_memstream(&text, &bytes);
+
+	if (!output)
+		return NULL;
+	frame_print(output, options, targets, count);
+	if (fclose(output) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Until it is time to ask again; false: the user has seen enough. */
+static bool frame_stay(const struct options *options, const struct stat_target **targets, size_t count)
+{
+	uint64_t now_ns = k2i_clock_now_ns(), end_ns = now_ns + options->interval_s * K2I_SECOND_NS;
+	enum stat_screen_event event = STAT_SCREEN_RESIZED;
+
+	for (; now_ns < end_ns && event == STAT_SCREEN_RESIZED; now_ns = k2i_clock_now_ns()) {
+		char *text = frame_make(options, targets, count);
+
+		if (text)
+			stat_screen_show(text);
+		free(text);
+		event = stat_screen_wait(end_ns - now_ns);
+	}
+	return event != STAT_SCREEN_QUIT && !ferror(stdout);
+}
+
+/* In place on the terminal. The last answer of those that were counted stays there. */
+static int run_in_place(const struct options *options, struct stat_target *targets, size_t count)
+{
+	const struct stat_target **sorted = calloc(count, sizeof(*sorted));
+	bool goes_on = sorted != NULL;
+	uint64_t done = 0;
+	int status = sorted ? 0 : STATUS_FAILED;
+	char *text;
+
+	for (size_t at = 0; goes_on && at < count; at++)
+		sorted[at] = &targets[at];
+	stat_screen_begin();
+	while (goes_on) {
+		status = worse(status, targets_ask(options, targets, count, false));
+		if (++done == options->count)
+			break;
+		goes_on = frame_stay(options, sorted, count);
+	}
+	stat_screen_end();
+	text = goes_on ? frame_make(options, sorted, count) : NULL;
+	if (text)
+		(void)fputs(text, stdout);
+	free(text);
+	free(sorted);
+	return status;
+}
+
+static int run(const struct options *options, struct stat_target *targets, size_t count)
+{
+	bool in_place = options->interval_s && isatty(STDOUT_FILENO) && !options->json && !options->metrics;
+
+	return in_place ? run_in_place(options, targets, count) : run_plain(options, targets, count);
 }
 
 /* Without arguments: all that this host has. */
@@ -197,7 +279,7 @@ int k2i_command_stat(int argc, char **argv)
 {
 	struct options options = {.timeout_s = 5};
 	struct stat_targets found = {0};
-	struct target *targets;
+	struct stat_target *targets;
 	int status = options_read(&options, argc, argv);
 	size_t at;
 

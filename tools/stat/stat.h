@@ -59,6 +59,18 @@ bool stat_lossy(const struct json_value *status);
 /* false: the status, which need not be of this version, has no such histogram. */
 bool stat_latency_get(const struct json_value *status, struct k2i_latency *latency);
 
+/* A target that is asked again and again. */
+struct stat_target {
+	const char *name;
+	struct json_value *now, *before; /* now: NULL: it did not answer, and `reason` says why */
+	uint64_t asked_ns, asked_before_ns;
+	char reason[STAT_REASON_ROOM];
+};
+/* Those first for which most records wait. */
+void stat_targets_sort(const struct stat_target **targets, size_t count);
+/* A line of at most `width` columns, if that is 71 or more, for each target and each of its lanes. */
+void stat_rows_show(FILE *output, const struct stat_target *const *targets, size_t count, unsigned width);
+
 /* For people; `before`, `seconds` ago, is for rates, and NULL at first. `all`: counters that are 0 too. */
 void stat_show_table(FILE *output, const char *target, const struct json_value *now, const struct json_value *before,
 		     double seconds, bool all);
