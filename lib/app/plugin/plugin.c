@@ -127,7 +127,7 @@ static void block_take(struct k2i_plugin *plugin, int error)
 		plugin->last = &plugin->queue;
 	plugin->read_at = 0;
 	plugin->options->ops->taken(plugin->argument, block, error);
-	free(block);
+	k2i_plugin_block_free(block);
 }
 
 /* Takes blocks that its process has read. Whether it has read something. */

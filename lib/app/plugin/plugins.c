@@ -232,23 +232,3 @@ void k2i_plugin_push(struct k2i_plugin *plugin, struct k2i_plugin_block *block)
 	if (first)
 		plugins_wake(plugin->plugins);
 }
-
-int k2i_plugin_block_put(struct k2i_plugin_block **block, const char *bytes, size_t byte_count)
-{
-	struct k2i_plugin_block *made = *block;
-	size_t used = made ? made->bytes : 0, room = made ? made->room : 0;
-
-	if (used + byte_count > room) {
-		room = used + byte_count > 2 * room ? used + byte_count : 2 * room;
-		made = realloc(made, sizeof(*made) + room);
-		if (!made)
-			return -ENOMEM;
-		if (!*block)
-			memset(made, 0, sizeof(*made));
-		made->room = room;
-		*block = made;
-	}
-	memcpy(made->data + used, bytes, byte_count);
-	made->bytes = used + byte_count;
-	return 0;
-}

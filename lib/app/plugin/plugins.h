@@ -31,6 +31,8 @@ struct k2i_plugin_block {
 
 /* Appends to a block, NULL: a new one, which grows. -ENOMEM: it is as it was. */
 int k2i_plugin_block_put(struct k2i_plugin_block **block, const char *bytes, size_t byte_count);
+/* NULL is allowed. */
+void k2i_plugin_block_free(struct k2i_plugin_block *block);
 
 struct k2i_plugin_ops { /* all on the thread of the plug-ins */
 	/* The standard output of the next process: a descriptor, which is closed when that has ended; or -errno. */

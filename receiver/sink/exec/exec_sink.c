@@ -220,7 +220,7 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 		k2i_pending_done(&exec->pending, pending, 0);
 	}
 	for (i = 0; i < group->target_count; i++) {
-		free(group->targets[i].target->block);
+		k2i_plugin_block_free(group->targets[i].target->block);
 		group->targets[i].target->block = NULL;
 	}
 	return result;
@@ -273,7 +273,7 @@ static int carried_hand(struct k2i_exec_sink *exec, struct k2i_target *target, u
 		k2i_plugin_push(target->plugin, thread->block);
 		thread->block = NULL;
 	}
-	free(thread->block);
+	k2i_plugin_block_free(thread->block);
 	k2i_carry_settle_expired(exec->carry, record, !error);
 	if (!error)
 		k2i_pending_done(&exec->pending, pending, 0);
