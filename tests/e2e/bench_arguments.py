@@ -43,11 +43,12 @@ WRONG = (
 AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--ring 2M --ring 4M",
          "-r a -r b")
 # Options that another receiver has its own of, or whose effect it does not show.
-ELSEWHERE = ("--rate 1", "--sustain 5", "--window 1", "--format json", "--unify", "--tls", "--link 3", "--by record")
+ELSEWHERE = ("--rate 1", "--sustain 5", "--window 1", "--format json", "--unify", "--sink exec", "--tls", "--link 3",
+             "--by record")
 # Options without an effect there: the job decides it itself, or measures nothing.
 PRESET = ("--receiver a", "--by push", "--size 10", "--senders 3", "--writers 3", "--per-write 3", "--count 3",
-          "--bytes 3", "--seconds 3", "--rate 3", "--format json", "--unify", "--rules 3", "--compress never",
-          "--level synced", "--tls", "--psk x", "--link 3")
+          "--bytes 3", "--seconds 3", "--rate 3", "--format json", "--unify", "--sink exec", "--rules 3",
+          "--compress never", "--level synced", "--tls", "--psk x", "--link 3")
 WINDOWS = ("--warmup 3", "--window 3", "--drop-caches 3")
 MEASURED = ("--runs 3", "--ring 1M", "--note x", "--resume", "--all", "--seed-table", "--brief")
 FILES = ("--tsv x", "--json x", "--markdown x", "--html x")
@@ -60,7 +61,7 @@ WITHOUT_EFFECT = (
                     "--resume", "--brief", "--sustain 5", "--memory-limit 1G")),
     ("", ("--brief",)),
     ("--by record,idle", ("--senders 3", "--per-write 3", "--count 3", "--bytes 3", "--rate 3",
-                          "--format json", "--unify")),
+                          "--format json", "--unify", "--sink exec")),
     ("--by record", ("--seconds 3",)),
     ("--by idle", ("--size 10", "--input x", "--rules 3", "--compress never", "--link 3")),
 )

@@ -102,6 +102,11 @@ def main():
         assert (result["window_lowest_mb_per_s"], result["window_highest_mb_per_s"]) == (min(windows), max(windows)), result
         assert abs(result["committed_records_per_s"] * 1024 / 1e6 / result["committed_mb_per_s"] - 1) < 1e-9, result
 
+        # A plug-in writes the file, and has written all of it at the end; the pipe goes through cat, too.
+        (result,) = measure(work, "--bytes", "4M", "--size", "1K", "--by", "library", "--sink", "exec")
+        assert result["sink"] == "exec" and result["sent_bytes"] == 4 << 20, result
+        assert result["output_mb_per_s"] == result["committed_mb_per_s"] and result["committed_of_pipe"] > 0, result
+
         (result,) = measure(work, "--by", "record", "--size", "10")
         assert result["record_ns"] > 0 and result["committed_mb_per_s"] is None, result
 

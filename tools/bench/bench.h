@@ -38,7 +38,9 @@ enum bench_way {
 	BENCH_FAILOVER,
 	BENCH_TMPFS
 };
-extern const char *const bench_way_names[], *const bench_format_names[];
+/* Where the receiver's records go; those beyond files are in process.c's table. */
+enum bench_sink { BENCH_SINK_FILE, BENCH_SINK_EXEC };
+extern const char *const bench_way_names[], *const bench_format_names[], *const bench_sink_names[];
 #define BENCH_FORMAT_PUBLISHED 2u
 
 /* A point that is measured: all that tells one line of the table from another. point.c has the names of its fields. */
@@ -57,8 +59,9 @@ struct bench_point {
 	uint64_t drop_caches; /* the second after which the page cache is dropped; 0: it is not */
 	/* In seconds. Rates are those of BENCH_WINDOWS windows, if there are any, which begin when the warm-up is over. */
 	uint64_t warmup, window;
+	uint64_t sink;
 };
-#define BENCH_PARAMETERS 24u
+#define BENCH_PARAMETERS 25u
 #define BENCH_WINDOWS 10u
 
 struct bench_parameter {
@@ -337,6 +340,12 @@ unsigned bench_received_count(const struct bench_run *run);
 uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record);
 
 /* process.c */
+/* A destination of records, and what it is measured beside. */
+struct bench_sink_kind {
+	const char *lines;   /* of the receiver's configuration */
+	const char *through; /* a program that the plain pipe goes through, as the records do; NULL: none */
+};
+extern const struct bench_sink_kind bench_sinks[];
 int bench_receivers_start(struct bench_run *run);
 int bench_mount_start(struct bench_run *run);
 /* The configuration of a sender with all receivers; its path goes to `path`. -1 with the message. */

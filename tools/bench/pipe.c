@@ -71,11 +71,39 @@ static int listener_open(struct sockaddr_in *address)
 	return error;
 }
 
-static _Noreturn void receive(int listener, const char *path, uint64_t bytes)
+/* The input of a program that writes to `output`, or -errno. */
+static int program_start(const char *program, int output, pid_t *child)
 {
-	int output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int ends[2], error;
 
-	_exit(output < 0 || carry(accept(listener, NULL, NULL), output, bytes, 0) != 0);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	*child = fork();
+	if (*child == 0) {
+		if (dup2(ends[0], STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0)
+			(void)execlp(program, program, (char *)NULL);
+		_exit(127);
+	}
+	error = -errno;
+	(void)close(ends[0]);
+	if (*child > 0)
+		return ends[1];
+	(void)close(ends[1]);
+	return error;
+}
+
+static _Noreturn void receive(int listener, const struct bench_pipe *carried)
+{
+	int output = open(carried->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), error, status = 0;
+	pid_t child = 0;
+
+	if (output >= 0 && carried->through)
+		output = program_start(carried->through, output, &child);
+	error = output < 0 ? output : carry(accept(listener, NULL, NULL), output, carried->bytes, 0);
+	(void)close(output);
+	if (child > 0 && waitpid(child, &status, 0) < 0)
+		status = 1;
+	_exit(error || status);
 }
 
 static int send_all(const struct bench_pipe *carried, const struct sockaddr_in *address)
@@ -104,7 +132,7 @@ int bench_pipe_copy(struct bench_pipe *carried)
 	(void)getrusage(RUSAGE_SELF, &before);
 	child = fork();
 	if (child == 0)
-		receive(listener, carried->output, carried->bytes);
+		receive(listener, carried);
 	error = child < 0 ? -errno : 0;
 	(void)close(listener); /* the child's is the only one, or nobody would see that it is gone */
 	if (error == 0)

@@ -7,12 +7,13 @@
 
 /*
  * The plain pipe that everything is measured against: a file is read in pieces of 256 KiB, goes over loopback TCP to
- * another process, and is written there, with nothing in between.
+ * another process, and is written there, with nothing in between, or by a program that reads it from a pipe.
  */
 struct bench_pipe {
 	int input;
-	uint64_t bytes;     /* to carry; the input is read again from its start when it ends before */
-	const char *output; /* made, or overwritten */
+	uint64_t bytes;      /* to carry; the input is read again from its start when it ends before */
+	const char *output;  /* made, or overwritten */
+	const char *through; /* the program; NULL: none */
 	double seconds, cpu_seconds;
 };
 

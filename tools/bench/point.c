@@ -10,6 +10,7 @@
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", "failover", NULL};
 const char *const bench_format_names[] = {"raw", "json", "published", NULL};
+const char *const bench_sink_names[] = {"file", "exec", NULL};
 
 #define PARAMETER(name, words)                                                                                         \
 	{                                                                                                              \
@@ -41,6 +42,7 @@ const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(drop_caches, NULL),
 	PARAMETER(warmup, NULL),
 	PARAMETER(window, NULL),
+	PARAMETER(sink, bench_sink_names),
 };
 _Static_assert(sizeof(struct bench_point) == BENCH_PARAMETERS * sizeof(uint64_t), "each parameter has its name");
 
@@ -126,6 +128,8 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 			       point->window, point->warmup);
 	bench_text_add(text, room, "%s%s%s", formats[point->format], point->unify ? ", unified" : "",
 		       point->tls ? ", TLS" : "");
+	if (point->sink)
+		bench_text_add(text, room, ", sink %s", bench_sink_names[point->sink]);
 	if (point->rules)
 		bench_text_add(text, room, ", %" PRIu64 " rules", point->rules);
 	if (point->link_mbit)

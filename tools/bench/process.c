@@ -206,6 +206,12 @@ static const char *const format_lines[] = {"", "FORMAT = '{\"time\":\"%T\",\"fil
 					   "FORMAT = \"%T +0900 temotest': {'message':'%l','host':'%H'}\\n\"\n"
 					   "FILE_TIMEFORM = \"%F %T.%-\"\n"};
 
+/* By enum bench_sink. */
+const struct bench_sink_kind bench_sinks[] = {
+	{"TYPE = file\n", NULL},
+	{"TYPE = file\nPLUGIN = /bin/cat\n", "/bin/cat"},
+};
+
 static int receiver_start(struct bench_run *run, unsigned number)
 {
 	static const char name[] = "k2hftfusesvr";
@@ -217,7 +223,7 @@ static int receiver_start(struct bench_run *run, unsigned number)
 		return -1;
 	(void)fputs("[GLOBAL]\nPORT = 8020\n", config);
 	tls_write(run, config);
-	(void)fputs("[K2HFTFUSESVR]\nTYPE = file\n", config);
+	(void)fprintf(config, "[K2HFTFUSESVR]\n%s", bench_sinks[run->point.sink].lines);
 	bench_received_folder(run, number, folder);
 	path_write(config, "FILE_BASEDIR", folder, "");
 	(void)fprintf(config, "%s%s", format_lines[run->point.format],

@@ -374,7 +374,8 @@ static uint64_t against_bytes(const double metrics[BENCH_METRICS])
 static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	uint64_t bytes = against_bytes(metrics);
-	struct bench_pipe carried = {.input = run->block, .bytes = bytes};
+	struct bench_pipe carried = {
+		.input = run->block, .bytes = bytes, .through = bench_sinks[run->point.sink].through};
 	char output[BENCH_PATH_ROOM];
 	int error;
 
