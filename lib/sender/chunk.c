@@ -93,13 +93,13 @@ static void queue_leave(struct queue *queue)
 }
 
 /* As k2i_lane_room_wait. A writer that draws its lane does not queue: it will find room in another one. */
-static int room_wait(const struct k2hft_writer *writer, struct queue *queue, struct k2i_lane *lane, size_t needed)
+static int room_wait(struct queue *queue, struct k2i_lane *lane, size_t needed, bool behind, bool draws)
 {
 	K2I_ERRNO_KEPT;
 
-	if (writer->behind_count)
+	if (behind)
 		return nanosleep(&(struct timespec){.tv_nsec = BEHIND_WAIT_NS}, NULL) < 0 ? -EINTR : 0;
-	if (writer->draws) {
+	if (draws) {
 		if (lane->client)
 			k2i_client_yield_end(lane->client);
 		return k2hft_ring_space_wait(lane->ring, needed, DRAW_WAIT_MS);
@@ -116,6 +116,7 @@ static int full_wait(struct k2hft_writer *writer, struct queue *queue, struct k2
 		     bool finish)
 {
 	struct k2hft_sender *sender = writer->sender;
+	bool behind = writer->behind_count > 0, draws = writer->draws;
 	int status;
 
 	if (!finish && writer->full == K2HFT_FULL_FAIL)
@@ -125,9 +126,12 @@ static int full_wait(struct k2hft_writer *writer, struct queue *queue, struct k2
 	(void)pthread_mutex_lock(&sender->mutex);
 	lane->users++;
 	(void)pthread_mutex_unlock(&sender->mutex);
-	/* There is no open chunk now, and this can take long: a flush must not wait for the end of the call. */
+	/*
+	 * There is no open chunk now, and this can take long: a flush must not wait for the end of the call. Until the
+	 * writer is back, a sealer may change its places.
+	 */
 	k2i_writer_leave(writer);
-	status = room_wait(writer, queue, lane, needed);
+	status = room_wait(queue, lane, needed, behind, draws);
 	k2i_writer_enter(writer);
 	/* Nobody will make any. */
 	if (lane->client && k2i_client_failed(lane->client))

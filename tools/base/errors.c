@@ -76,10 +76,19 @@ int command_failed(int status, const char *command, const char *format, ...)
 	return status;
 }
 
+static atomic_bool log_ended;
+
 void command_log(void *command, enum k2hft_log_level level, const char *text)
 {
 	(void)level;
-	command_error(command, "%s", text);
+	/* relaxed: a message more or less. */
+	if (!atomic_load_explicit(&log_ended, memory_order_relaxed))
+		command_error(command, "%s", text);
+}
+
+void command_log_end(void)
+{
+	atomic_store_explicit(&log_ended, true, memory_order_relaxed);
 }
 
 void command_help_hint(const char *command)

@@ -23,6 +23,8 @@ void command_error(const char *command, const char *format, ...) __attribute__((
 int command_failed(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* For k2hft_log_callback_set: `command` is COMMAND's text. */
 void command_log(void *command, enum k2hft_log_level level, const char *text);
+/* The library's threads may still log, which is no news from now on: the callback itself must not change under them. */
+void command_log_end(void);
 /* The line behind an error in the arguments: where they are explained. */
 void command_help_hint(const char *command);
 

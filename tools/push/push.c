@@ -316,7 +316,7 @@ static int push_run(struct push *push, char **names)
 	status = inputs_push(push, names);
 	drained = push_drain(push);
 	/* push_drain has said what remains. */
-	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	command_log_end();
 	(void)k2hft_sender_close(push->sender, 0);
 	return status ? status : drained;
 }

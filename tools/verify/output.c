@@ -103,7 +103,7 @@ int verify_sender_close(const struct verify_options *options, struct verify_send
 			flushed = k2hft_sender_flush(sender->sender, SLICE_MS);
 		status = stats_tell(sender->sender, flushed == 0);
 		/* stats_tell has said what remains. */
-		k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+		command_log_end();
 		(void)k2hft_sender_close(sender->sender, 0);
 	}
 	if (sender->config.settings)
