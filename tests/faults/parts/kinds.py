@@ -170,6 +170,81 @@ class BothKill(Fault):
         return what == "damaged" and sender is self.victim and self.lap.in_pieces()
 
 
+class Plugins(Fault):
+    """Of receiver and mount, which have cat as a plug-in."""
+    world = "plugins"
+    BUFFER_BYTES = 256 << 10  # of a pipe; cat reads half as much at once
+    RECORD_BYTES_MIN = 20
+    kills = 0  # each of which may lose a buffer
+
+    def kill(self):
+        raise NotImplementedError
+
+    def unsaid(self):
+        most = self.kills * self.BUFFER_BYTES // self.RECORD_BYTES_MIN
+        lost = self.lap.excused["lost"]
+        return f"{lost} records are lost by {self.kills} deaths" if lost > most else None
+
+    def inject(self):
+        for _ in range(self.random.randrange(1, 4)):
+            self.pause(0, 0.4)
+            self.kill()
+
+    def after(self):
+        """What plug-ins have read is in the files when they have ended."""
+        wait_until(lambda: not self.at.plugins(True), 30, "the mount's plug-ins end with their writers")
+        for sender in self.lap.senders():
+            sender.finish(60)
+        self.at.receiver.signal(signal.SIGHUP)
+        wait_until(lambda: not self.at.plugins(False), 30, "the receiver's plug-ins end")
+
+
+class PluginKill(Plugins):
+    """What a plug-in has read and not written is lost with it, at most what cat reads at once; nothing comes twice."""
+    name = "plugin-kill"
+
+    def kill(self):
+        victims = self.at.plugins(self.random.random() < 0.5)
+        for victim in victims:
+            quiet("kill", "-KILL", victim)
+        self.kills += len(victims)
+
+    def excuses(self, _sender, what):
+        return what in ("lost", "damaged")
+
+
+class PluginReceiverKill(Plugins):
+    """What plug-ins have read and the ledger has not comes again, and they may write it while the next ones begin."""
+    name = "plugin-receiver"
+
+    def kill(self):
+        self.at.receiver.kill()
+        self.pause(0, 0.2)
+        self.at.receiver_start()
+
+    def excuses(self, _sender, what):
+        return what in ("repeated", "late", "damaged")
+
+
+class PluginWorkerKill(Plugins):
+    """Of the mount: what its plug-ins have read and it has not noted comes again; what they wrote and it has not taken
+    is lost."""
+    name = "plugin-worker"
+
+    def kill(self):
+        workers = self.at.mount_workers()
+        self.kills += len(self.at.plugins(True))
+        for worker in workers:
+            quiet("kill", "-KILL", worker)
+        if workers:
+            wait_until(lambda: set(self.at.mount_workers()) - set(workers), 20, "another worker")
+        else:
+            self.lap.not_injected = "this mount has no worker beside its keeper"
+
+    def excuses(self, sender, what):
+        return sender is self.lap.mount and what in ("repeated", "late", "damaged", "lost")
+
+
 class ReceiverTerm(Fault):
     """It ends in order, and is started again."""
     name = "receiver-term"

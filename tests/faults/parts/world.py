@@ -17,7 +17,8 @@ READY_S = 30
 
 
 class World:
-    """`kind`: "link" (two hosts with a cable between them), "proxy" (a hostile wire) or "plain"."""
+    """`kind`: "link" (two hosts with a cable between them), "proxy" (a hostile wire), "plugins" (receiver and mount have
+    cat as a plug-in) or "plain"."""
 
     def __init__(self, options, random, kind):
         self.bin = os.path.join(os.path.abspath(options.build), "bin")
@@ -41,6 +42,11 @@ class World:
         self.formatted = random.random() < 0.25
         self.pieces = False
         self.rotated = False
+        self.plugged = kind == "plugins"
+        if self.plugged:
+            # A plug-in's output is nobody's to join again.
+            self.unify = self.formatted = False
+            self.ring_bytes, self.piece_bytes = "16M", 2048 << 10
         self.tls = random.random() < 0.25
         self.write_mode = random.choice(["cached", "direct"])
         self.own_disk = False
@@ -127,7 +133,8 @@ class World:
     def server_words(self):
         """Of its own section."""
         return (("FILE_UNIFY = unify.log\n" if self.unify else "") + ("FORMAT = '%L%T'\n" if self.formatted else "") +
-                (f"ROTATE_SIZE = {ROTATED_BYTES}\nROTATE_COMPRESS = gzip\n" if self.rotated else ""))
+                (f"ROTATE_SIZE = {ROTATED_BYTES}\nROTATE_COMPRESS = gzip\n" if self.rotated else "") +
+                ("PLUGIN = /bin/cat\n" if self.plugged else ""))
 
     def write_receiver_config(self, name="server.ini", output=None):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -194,7 +201,8 @@ class World:
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
                        f"WRITEMODE = {self.write_mode}\n"
-                       "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n")
+                       "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n" +
+                       ("PLUGIN = /bin/cat\nPLUGINTRANS = yes\n" if self.plugged else ""))
 
     def mount_start(self):
         self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
@@ -213,6 +221,11 @@ class World:
     def mount_workers(self):
         """Of a mount that survives its server: the processes that serve it."""
         return [child for child in children_of(self.mount.pid) if name_of(child) == "k2hftfuse"]
+
+    def plugins(self, mount):
+        """The plug-ins of the mount's worker, or of the receiver."""
+        return [child for parent in (self.mount_workers() if mount else [self.receiver.pid])
+                for child in children_of(parent) if name_of(child) == "cat"]
 
     def mount_detach(self):
         """After its server's death."""
