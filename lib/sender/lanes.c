@@ -215,12 +215,16 @@ static bool leftover_home(struct k2hft_sender *sender, const char *rest, struct 
 	return true;
 }
 
-static bool leftover_is_used(const struct k2hft_sender *sender, const char *path)
+static bool leftover_is_used(struct k2hft_sender *sender, const char *path)
 {
+	bool used = false;
+
+	/* Leftovers before it may be sent by now, and end. */
+	(void)pthread_mutex_lock(&sender->mutex);
 	for (uint32_t at = 0; at < sender->lane_count; at++)
-		if (strcmp(sender->lanes[at]->ring_path, path) == 0)
-			return true;
-	return false;
+		used |= strcmp(sender->lanes[at]->ring_path, path) == 0;
+	(void)pthread_mutex_unlock(&sender->mutex);
+	return used;
 }
 
 /* Its lane drains and ends, as one that was removed. */
