@@ -64,8 +64,10 @@ dist:                   ## the sources of the commit, build/k2hft-VERSION.tar.gz
 	$(Q)packaging/sbom.py $(B)/k2hft-$(VERSION).tar.gz > $(B)/k2hft-$(VERSION).spdx.json
 	$(call say,DIST,$(B)/k2hft-$(VERSION).tar.gz)
 
-abi:                    ## the interface of the libraries as it is now, into abi/, which tests/install/abi.sh compares with
-	$(Q)for l in $(LIBRARIES); do $(ABIDW) $(B)/lib/$$l.so.$(VERSION) >abi/$$l.abi || exit 1; done
+abi:                    ## the interface of the libraries as it is now, into abi/ and debian/*.symbols, which tests compare with
+	$(Q)for l in $(LIBRARIES); do $(ABIDW) $(B)/lib/$$l.so.$(VERSION) >abi/$$l.abi || exit 1; \
+		{ sed '/^ k2hft_/d' debian/$${l}0.symbols; sed -n 's/^\t\(k2hft_[a-z0-9_]*\);$$/ \1@K2HFT_$(VERSION) $(VERSION)/p' lib/$${l#lib}.map | \
+		LC_ALL=C sort; } >$(B)/symbols && cp $(B)/symbols debian/$${l}0.symbols; done
 ABIDW = abidw --headers-dir include/k2hft --drop-private-types --no-corpus-path --no-show-locs --no-comp-dir-path \
 	--drop-undefined-syms --type-id-style hash
 abi: all

@@ -22,7 +22,7 @@ packaged=$(sed -n '1s/^k2hft (\([^)]*\)).*/\1/p' debian/changelog)
 for library in k2hft k2hft-config; do
 	sed -n 's/^\t\(k2hft_[a-z0-9_]*\);$/\1/p' "lib/$library.map" | sort >"$root/exported"
 	sed -n 's/^ \(k2hft_[a-z0-9_]*\)@K2HFT_[0-9.]* [0-9.]*$/\1/p' "debian/lib${library}0.symbols" | sort >"$root/listed"
-	diff "$root/exported" "$root/listed" || wrong "debian/lib${library}0.symbols: not the functions of lib/$library.map"
+	diff "$root/exported" "$root/listed" || wrong "debian/lib${library}0.symbols: not the functions of lib/$library.map: run make abi"
 done
 
 # The compiler, which pkgconfig/install-deps names for building, is there wherever packages are built.
