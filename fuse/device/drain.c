@@ -78,8 +78,8 @@ static bool clients_drain(const struct k2i_mount *mount)
 {
 	unsigned at = 0;
 
-	while (at < mount->lanes.count &&
-	       (mount->lanes.lane[at].plugin || k2hft_client_drain(mount->lanes.lane[at].client, LOOK_MS) == 0))
+	while (at < mount->lanes.count && (mount->lanes.lane[at].plugin || !k2i_lane_used(&mount->lanes.lane[at]) ||
+					   k2hft_client_drain(mount->lanes.lane[at].client, LOOK_MS) == 0))
 		at++;
 	return at == mount->lanes.count;
 }
@@ -119,8 +119,11 @@ static struct drained lanes_add(const struct k2i_mount *mount)
 
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
 		const struct k2i_mount_lane *lane = &mount->lanes.lane[at];
-		struct k2hft_ring_stats stats = k2i_ring_stats_get(lane->ring);
+		struct k2hft_ring_stats stats;
 
+		if (!k2i_lane_used(lane))
+			continue;
+		stats = k2i_ring_stats_get(lane->ring);
 		if (lane->plugin) {
 			all.unacked_records += stats.unacked_records;
 			if (stats.unacked_records)
@@ -133,10 +136,10 @@ static struct drained lanes_add(const struct k2i_mount *mount)
 		all.unacked_records += stats.unacked_records;
 		all.dropped_records += stats.dropped_records;
 		all.given_up_records += stats.expired_records + stats.unknown_records;
-		if (stats.unacked_records && mount->lanes.count - mount->lanes.plugins > 1)
+		if (stats.unacked_records && k2i_lanes_used(&mount->lanes) > 1)
 			k2i_log(K2HFT_LOG_WARNING,
 				"mount: the lane of %s has %" PRIu64 " records that are not acknowledged",
-				mount->lanes.homes[at], stats.unacked_records);
+				mount->lanes.names[at], stats.unacked_records);
 	}
 	return all;
 }
@@ -164,7 +167,7 @@ int k2i_drain_report(struct k2i_mount *mount)
 	}
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s%s keeps them%s",
-			all.unacked_records, mount->settings->queue_file, mount->lanes.count > 1 ? ".*" : "",
+			all.unacked_records, mount->settings->queue_file, k2i_lanes_used(&mount->lanes) > 1 ? ".*" : "",
 			mount->settings->queue_fresh ? ", but K2HINIT = yes would start it afresh" : "");
 		return lost;
 	}

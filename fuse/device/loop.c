@@ -391,7 +391,7 @@ static bool wants_request(struct k2i_mount *mount)
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP || mount->lanes.takers > 1)
 		return true;
 	room = !k2i_queues_wait(mount->queues, UINT64_MAX) &&
-	       k2hft_ring_space_wait(mount->lanes.lane[0].ring, bytes, 0) == 0;
+	       k2hft_ring_space_wait(mount->lanes.lane[mount->lanes.taker[0]].ring, bytes, 0) == 0;
 	return !k2i_read_backoff_wanted(&mount->loop->backoff, room, mount->loop->lease.held, k2i_clock_now_ns());
 }
 
@@ -419,6 +419,16 @@ static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_
 	return 0;
 }
 
+/* Whether a lane is there until it is empty. */
+static bool lanes_empty(const struct k2i_mount *mount)
+{
+	unsigned at = 0;
+
+	while (at < mount->lanes.count && mount->lanes.lane[at].state != K2I_LANE_EMPTIES)
+		at++;
+	return at < mount->lanes.count && !mount->ending;
+}
+
 static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms, error;
@@ -440,7 +450,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop->lease), .events = POLLIN};
-	timeout_ms = timeout_sooner(pull_run(mount), waiting ? WAITING_MS : -1);
+	timeout_ms = timeout_sooner(pull_run(mount), waiting || lanes_empty(mount) ? WAITING_MS : -1);
 	timeout_ms = timeout_sooner(timeout_ms, k2i_truncate_probes_run(mount));
 	/* With an empty queue at the end, k2i_drain_done waits. */
 	timeout_ms =
@@ -509,6 +519,20 @@ int k2i_loop_prepare(struct k2i_mount *mount)
 	return status ? status : serve_again(mount);
 }
 
+/* Whether it is time to look at lanes that empty. */
+static bool lanes_look(struct k2i_mount *mount)
+{
+	uint64_t now_ns;
+
+	if (!lanes_empty(mount))
+		return false;
+	now_ns = k2i_clock_now_ns();
+	if (now_ns < mount->loop->looked_ns + WAITING_MS * K2I_MILLISECOND_NS)
+		return false;
+	mount->loop->looked_ns = now_ns;
+	return true;
+}
+
 static bool loop_ended(struct k2i_mount *mount)
 {
 	if (!mount->ending)
@@ -531,7 +555,7 @@ int k2i_loop_run(struct k2i_mount *mount)
 			return status;
 		if (waits[WAIT_SIGNAL].revents)
 			take_signal(mount);
-		if (mount->loop->reloads)
+		if (mount->loop->reloads || lanes_look(mount))
 			return -ERESTART;
 		if (!waits[WAIT_DEVICE].revents)
 			continue;

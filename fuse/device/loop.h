@@ -22,6 +22,7 @@ struct k2i_loop {
 	char *body;           /* its data, K2I_REQUEST_HEAD_BYTES behind */
 	unsigned large_ahead; /* so many requests get room for the largest */
 	bool reloads;         /* the keeper has asked for it */
+	uint64_t looked_ns;   /* at lanes that empty */
 	unsigned in_a_row;    /* requests that came one behind the other, nothing between */
 };
 

@@ -203,7 +203,7 @@ int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 		.unique = unique,
 		.handle = handle,
 		.lanes = k2i_node_at(mount->nodes, handle->node)->lanes,
-		.bytes = mount->lanes.count * sizeof(positions[0]),
+		.bytes = sizeof(positions),
 		.answer_bytes = answer_bytes,
 	};
 	struct k2i_queue *queue = handle->route ? handle->queue : NULL;
@@ -281,7 +281,9 @@ static void sync_begin(struct k2i_mount *mount, struct k2i_queued *item)
 	K2I_JOURNAL_KEEP(item);
 	k2i_journal_keep(positions, item->bytes);
 	for (unsigned at = 0; at < mount->lanes.count; at++)
-		positions[at] = k2i_ring_stats_get(mount->lanes.lane[at].ring).tail;
+		positions[at] = item->lanes & k2i_lane_bit(&mount->lanes.lane[at])
+					? k2i_ring_stats_get(mount->lanes.lane[at].ring).tail
+					: 0;
 	item->next = mount->queues->syncs;
 	mount->queues->syncs = item;
 }
@@ -297,7 +299,7 @@ static bool sync_is_done(const struct k2i_mount *mount, const struct k2i_queued 
 	const uint64_t *positions = (const uint64_t *)(const void *)item->data;
 
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
-		if (!(item->lanes & k2i_lane_bit(&mount->lanes.lane[at])))
+		if (!(item->lanes & k2i_lane_bit(&mount->lanes.lane[at])) || !k2i_lane_used(&mount->lanes.lane[at]))
 			continue;
 		if (!rings[at].set) {
 			struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->lanes.lane[at].ring);

@@ -36,6 +36,15 @@ static int room_make(struct k2i_handle_table *table)
 	return 0;
 }
 
+/* Not that of streams which need not wait for other lanes, where this one's does: they would wait behind it. */
+static struct k2i_queue *queue_find(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	uint64_t behind = k2i_route_follow(mount, handle->route, handle->node);
+
+	handle->waits = behind != 0;
+	return k2i_queue_of(mount, k2i_route_lanes(handle->route) | behind);
+}
+
 int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_route *route,
 		    struct k2i_outputfile *output, struct k2i_handle **handle)
 {
@@ -58,7 +67,7 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 	*opened = (struct k2i_handle){.number = number, .node = node, .route = route, .output = output};
 	opened->path = k2i_journal_strdup(path);
 	if (route)
-		opened->queue = k2i_queue_of(mount, k2i_route_lanes(route));
+		opened->queue = queue_find(mount, opened);
 	if (!opened->path || (route && !opened->queue)) {
 		k2i_journal_free(opened->path);
 		k2i_journal_free(opened);
@@ -185,18 +194,70 @@ static bool handle_is_between(const struct k2i_handle *handle)
 	return !route && handle->queued == 0 && !handle->line.continued && !handle->line.skipping;
 }
 
-void k2i_handle_go_on(struct k2i_mount *mount, struct k2i_handle *handle)
+/* Chunks of the former route, in lanes that the stream leaves, are in front of all that comes now. */
+static void lanes_leave(struct k2i_mount *mount, const struct k2i_handle *handle)
 {
-	if (!handle->later || !handle_is_between(handle))
-		return;
+	uint64_t left = k2i_route_lanes(handle->route) & ~k2i_route_lanes(handle->later);
+
+	for (unsigned at = 0; left && mount->lanes.spread == K2HFT_SPREAD_HASH && at < mount->lanes.count; at++) {
+		if (left & k2i_lane_bit(&mount->lanes.lane[at]))
+			k2i_lane_changed(&mount->lanes, &mount->lanes.lane[at]);
+	}
+}
+
+static bool route_waits(struct k2i_mount *mount, struct k2i_route *route)
+{
+	while (route && !k2i_route_waits(mount, route))
+		route = route->next;
+	return route != NULL;
+}
+
+static void handle_move(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	struct k2i_queue *queue;
+
 	K2I_JOURNAL_KEEP(handle);
 	K2I_JOURNAL_KEEP(mount->handles);
+	lanes_leave(mount, handle);
 	k2i_route_close(mount, handle->route);
 	handle->route = handle->later;
-	handle->queue = handle->later_queue;
 	handle->later = NULL;
 	mount->handles->later_count--;
+	queue = queue_find(mount, handle);
+	handle->queue = queue ? queue : handle->later_queue;
 	k2i_node_goes_to(mount->nodes, handle->node, handle->queue->lanes);
+}
+
+void k2i_handle_go_on(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (handle->later && handle_is_between(handle))
+		handle_move(mount, handle);
+	if (handle->waits && handle->queued == 0 && !route_waits(mount, handle->route)) {
+		struct k2i_queue *queue = k2i_queue_of(mount, k2i_route_lanes(handle->route));
+
+		K2I_JOURNAL_KEEP(handle);
+		handle->queue = queue ? queue : handle->queue;
+		handle->waits = false;
+	}
+}
+
+bool k2i_handles_use(const struct k2i_mount *mount, uint64_t lanes)
+{
+	const struct k2i_handle *handle;
+
+	for (uint32_t number = 0; (handle = k2i_handle_next(mount->handles, &number));) {
+		if ((k2i_route_lanes(handle->route) | k2i_route_lanes(handle->later)) & lanes)
+			return true;
+	}
+	return false;
+}
+
+void k2i_handles_go_on(struct k2i_mount *mount)
+{
+	struct k2i_handle *handle;
+
+	for (uint32_t number = 0; mount->handles->later_count && (handle = k2i_handle_next(mount->handles, &number));)
+		k2i_handle_go_on(mount, handle);
 }
 
 struct prepared {

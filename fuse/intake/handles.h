@@ -30,6 +30,7 @@ struct k2i_handle {
 	/* By rules of a reload, see k2i_handle_change_rules; NULL: the present ones are. */
 	struct k2i_route *later;
 	struct k2i_queue *later_queue;
+	bool waits;                     /* its route does, see k2i_route_follow, or did when the queue was found */
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
 	bool plugin;                    /* nor this, which has what a plug-in writes */
@@ -60,6 +61,10 @@ int k2i_handles_inherit(struct k2i_mount *mount);
 int k2i_handles_change_rules(struct k2i_mount *mount, const struct k2i_handle **failed);
 /* To be called before a handle takes data. */
 void k2i_handle_go_on(struct k2i_mount *mount, struct k2i_handle *handle);
+/* The same of all, also of those that take none. */
+void k2i_handles_go_on(struct k2i_mount *mount);
+/* Whether records of an open file can go to one of these lanes still. */
+bool k2i_handles_use(const struct k2i_mount *mount, uint64_t lanes);
 /* Walks over all: the first from `*number` on, behind which that is set; NULL: none. */
 static inline struct k2i_handle *k2i_handle_next(const struct k2i_handle_table *table, uint32_t *number)
 {

@@ -71,6 +71,8 @@ uint64_t k2i_queue_cached_bytes_max(void);
 
 /* That of files that need these lanes; NULL: no memory for one. */
 struct k2i_queue *k2i_queue_of(struct k2i_mount *mount, uint64_t lanes);
+/* Nothing waits for these lanes, which have ended. It is no part of a step, as k2i_nodes_leave. */
+void k2i_queues_leave(struct k2i_queues *queues, uint64_t lanes);
 /* Whether something waits for room in one of these lanes. */
 bool k2i_queues_wait(const struct k2i_queues *queues, uint64_t lanes);
 

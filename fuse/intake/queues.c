@@ -30,3 +30,16 @@ bool k2i_queues_wait(const struct k2i_queues *queues, uint64_t lanes)
 		queue = queue->next;
 	return queue != NULL;
 }
+
+static void items_leave(struct k2i_queued *item, uint64_t lanes)
+{
+	for (; item; item = item->next)
+		item->lanes &= ~lanes;
+}
+
+void k2i_queues_leave(struct k2i_queues *queues, uint64_t lanes)
+{
+	for (struct k2i_queue *queue = queues->first; queue; queue = queue->next)
+		items_leave(queue->first, lanes);
+	items_leave(queues->syncs, lanes);
+}

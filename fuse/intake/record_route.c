@@ -76,7 +76,7 @@ static unsigned route_lanes(const struct k2i_mount *mount, const struct k2i_rule
 	const struct k2i_settings *settings = mount->settings;
 
 	if (kind == ROUTE_PLUGIN) {
-		lanes[0] = mount->lanes.takers;
+		lanes[0] = 0;
 		while (mount->lanes.lane[lanes[0]].plugin != rule)
 			lanes[0]++;
 		return *copies = 1;
@@ -208,6 +208,42 @@ uint64_t k2i_route_lanes(const struct k2i_route *route)
 	return lanes;
 }
 
+/* Where lines of a stream can be at any receiver, and where they are at all, no change moves it; RINGFULL = drop waits never. */
+static bool streams_move(const struct k2i_mount *mount)
+{
+	return mount->lanes.changed && mount->lanes.spread == K2HFT_SPREAD_HASH &&
+	       mount->settings->full != K2HFT_FULL_DROP;
+}
+
+uint64_t k2i_route_follow(struct k2i_mount *mount, struct k2i_route *route, uint32_t node)
+{
+	uint64_t all = 0;
+
+	for (; route && streams_move(mount); route = route->next) {
+		const struct k2i_route alone = {.streams = route->streams, .stream_count = route->stream_count};
+
+		node = route->node == K2I_NODE_NONE ? node : route->node;
+		K2I_JOURNAL_KEEP(&route->behind);
+		route->behind = 0;
+		if (route->stream_count && !route->judged)
+			route->behind =
+				k2i_lanes_behind(&mount->lanes, (k2i_node_at(mount->nodes, node)->lanes |
+								 k2i_spread_former(&mount->lanes, route->path)) &
+									~k2i_route_lanes(&alone));
+		all |= route->behind;
+	}
+	return all;
+}
+
+bool k2i_route_waits(struct k2i_mount *mount, struct k2i_route *route)
+{
+	if (!route->behind || mount->settings->full == K2HFT_FULL_DROP)
+		return false;
+	K2I_JOURNAL_KEEP(&route->behind);
+	route->behind = k2i_lanes_behind(&mount->lanes, route->behind);
+	return route->behind != 0;
+}
+
 void k2i_routes_release_streams(void)
 {
 	while (release_count) {
@@ -308,7 +344,7 @@ int k2i_routes_inherit(struct k2i_mount *mount)
 	int status = 0;
 
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
-		stream = mount->lanes.lane[at].missing_newline_first;
+		stream = k2i_lane_used(&mount->lanes.lane[at]) ? mount->lanes.lane[at].missing_newline_first : NULL;
 		for (; status == 0 && stream; stream = stream->missing_newline_next) {
 			if (!stream->route->closed)
 				continue;

@@ -58,6 +58,12 @@ struct k2i_route {
 	unsigned copies;                  /* so many of them get each chunk: all, or 1 */
 	unsigned stream_at;               /* which had the last chunk, or, of copies, gets the pending one next */
 
+	/*
+	 * The stream went to these lanes, too, until the receivers changed: nothing of it goes out before all that is
+	 * acknowledged.
+	 */
+	uint64_t behind;
+
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
 	bool pending_continued, pending_continues;
@@ -81,7 +87,7 @@ struct k2i_routes {
 static inline bool k2i_route_takes_in_place(const struct k2i_routes *routes, const struct k2i_route *route,
 					    bool continued)
 {
-	return route->copies == 1 && !route->next && !route->rest_dropped && !routes->listed &&
+	return route->copies == 1 && !route->next && !route->behind && !route->rest_dropped && !routes->listed &&
 	       !route->streams[route->stream_at].rest_dropped &&
 	       (route->passes_all || (!continued && !k2i_rule_replaces(route->match)));
 }
@@ -96,6 +102,13 @@ int k2i_route_open_written(struct k2i_mount *mount, const char *path, struct k2i
 void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
 /* All lanes that records of it can go to, on whatever way. */
 uint64_t k2i_route_lanes(const struct k2i_route *route);
+/*
+ * Has each route of the chain wait for what its file has in lanes that it does not go to any more; returns those. `node`: of
+ * the first.
+ */
+uint64_t k2i_route_follow(struct k2i_mount *mount, struct k2i_route *route, uint32_t node);
+/* Whether it waits still. */
+bool k2i_route_waits(struct k2i_mount *mount, struct k2i_route *route);
 /* Whether or not it misses a newline. */
 void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route);
 /* Its number goes back when the step is done. */

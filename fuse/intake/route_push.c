@@ -54,10 +54,17 @@ int k2i_route_commit(struct k2i_mount *mount, struct k2i_route_stream *stream, c
 
 struct k2i_route_stream *k2i_route_stream_next(struct k2i_mount *mount, struct k2i_route *route, bool continued)
 {
+	const struct k2i_mount_lane *chosen;
+
 	if (route->stream_count == route->copies || continued)
 		return &route->streams[route->stream_at];
-	/* The streams are those of all lanes, in their order. */
-	return &route->streams[k2i_spread_choose(&mount->lanes)->index];
+	chosen = k2i_spread_choose(&mount->lanes);
+	/* Without one for it, the route is of before the receivers changed. */
+	for (unsigned at = 0; at < route->stream_count; at++) {
+		if (route->streams[at].lane == chosen)
+			return &route->streams[at];
+	}
+	return &route->streams[route->stream_at];
 }
 
 int k2i_route_add_pending(struct k2i_route *route, const struct k2i_records *records)
@@ -194,7 +201,7 @@ void k2i_routes_terminate(struct k2i_mount *mount)
 
 void k2i_routes_forget(struct k2i_mount *mount)
 {
-	for (unsigned at = 0; at < mount->lanes.count; at++) {
+	for (unsigned at = 0; mount->routes->listed && at < mount->lanes.count; at++) {
 		while (mount->lanes.lane[at].missing_newline_first)
 			listed_take(mount, &mount->lanes.lane[at]);
 	}
@@ -238,7 +245,7 @@ static int other_claim(struct k2i_mount *mount, struct k2i_route_stream **stream
 	for (unsigned at = 0; status == -EAGAIN && at < (*stream)->route->stream_count; at++) {
 		struct k2i_route_stream *other = &(*stream)->route->streams[at];
 
-		if (connected && !(connected & k2i_lane_bit(other->lane)))
+		if (other->lane->state != K2I_LANE_TAKES || (connected && !(connected & k2i_lane_bit(other->lane))))
 			continue;
 		status = stream_claim(mount, other, bytes, payload);
 		if (status)
@@ -336,6 +343,8 @@ static void pending_forget(struct k2i_route *route)
 int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route)
 {
 	for (; route; route = route->next) {
+		if (route->pending_bytes && k2i_route_waits(mount, route))
+			return -EAGAIN;
 		while (route->pending_from < route->pending_bytes) {
 			int status = pending_push(mount, route);
 

@@ -14,18 +14,34 @@ unsigned k2i_spread_lanes(const struct k2i_mount *mount, const char *path, uint3
 {
 	const struct k2i_mount_lanes *all = &mount->lanes;
 
-	if (all->takers == 1) {
-		lanes[0] = 0;
-		return *copies = 1;
-	}
-	*copies = all->spread == K2HFT_SPREAD_ALL ? all->takers : all->copies;
-	if (all->spread == K2HFT_SPREAD_HASH) {
-		k2i_spread_order(all->homes, all->takers, path, *copies, lanes);
+	uint32_t order[K2I_LANE_COUNT_MAX];
+
+	*copies = all->takers == 1 ? 1 : all->spread == K2HFT_SPREAD_ALL ? all->takers : all->copies;
+	if (all->spread == K2HFT_SPREAD_HASH && all->takers > 1) {
+		k2i_spread_order(all->homes, all->takers, path, *copies, order);
+		for (unsigned at = 0; at < *copies; at++)
+			lanes[at] = all->taker[order[at]];
 		return *copies;
 	}
 	for (unsigned at = 0; at < all->takers; at++)
-		lanes[at] = at;
+		lanes[at] = all->taker[at];
 	return all->takers;
+}
+
+uint64_t k2i_spread_former(const struct k2i_mount_lanes *lanes, const char *path)
+{
+	const char *homes[K2I_LANE_COUNT_MAX];
+	uint32_t order[K2I_LANE_COUNT_MAX];
+	unsigned copies = lanes->copies < lanes->formers ? lanes->copies : lanes->formers;
+	uint64_t former = 0;
+
+	for (unsigned at = 0; at < lanes->formers; at++)
+		homes[at] = lanes->names[lanes->former[at]];
+	if (copies)
+		k2i_spread_order(homes, lanes->formers, path, copies, order);
+	for (unsigned at = 0; at < copies; at++)
+		former |= k2i_lane_bit(&lanes->lane[lanes->former[order[at]]]);
+	return former;
 }
 
 /* As of one moment: to ask a client takes its lock. */
@@ -38,13 +54,13 @@ static bool lane_connected(void *argument, uint32_t index)
 {
 	const struct looked *looked = argument;
 
-	return looked->connected >> index & 1;
+	return looked->connected >> looked->lanes->taker[index] & 1;
 }
 
 static uint64_t lane_unacked_bytes(void *argument, uint32_t index)
 {
 	const struct looked *looked = argument;
-	struct k2hft_ring_stats stats = k2i_ring_stats_get(looked->lanes->lane[index].ring);
+	struct k2hft_ring_stats stats = k2i_ring_stats_get(looked->lanes->lane[looked->lanes->taker[index]].ring);
 
 	return stats.tail - stats.head;
 }
@@ -54,10 +70,11 @@ uint64_t k2i_spread_connected(const struct k2i_mount_lanes *lanes)
 	uint64_t connected = 0;
 
 	for (unsigned at = 0; at < lanes->takers; at++) {
+		const struct k2i_mount_lane *lane = &lanes->lane[lanes->taker[at]];
 		struct k2hft_client_stats stats = K2HFT_CLIENT_STATS_INIT;
 
-		if (k2hft_client_stats(lanes->lane[at].client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
-			connected |= k2i_lane_bit(&lanes->lane[at]);
+		if (k2hft_client_stats(lane->client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
+			connected |= k2i_lane_bit(lane);
 	}
 	return connected;
 }
@@ -74,7 +91,7 @@ struct k2i_mount_lane *k2i_spread_choose(struct k2i_mount_lanes *lanes)
 
 	if (lanes->chosen_bytes == 0) {
 		looked.connected = k2i_spread_connected(lanes);
-		k2i_spread_chose(lanes, &lanes->lane[k2i_spread_random(&spread, &lanes->random)]);
+		k2i_spread_chose(lanes, &lanes->lane[lanes->taker[k2i_spread_random(&spread, &lanes->random)]]);
 	}
 	return lanes->chosen;
 }
@@ -88,7 +105,7 @@ void k2i_spread_chose(struct k2i_mount_lanes *lanes, struct k2i_mount_lane *lane
 struct k2i_mount_lane *k2i_spread_guess(struct k2i_mount_lanes *lanes)
 {
 	if (lanes->takers == 1)
-		return &lanes->lane[0];
+		return &lanes->lane[lanes->taker[0]];
 	if (lanes->spread == K2HFT_SPREAD_RANDOM)
 		return k2i_spread_choose(lanes);
 	return lanes->likely;

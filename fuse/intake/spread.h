@@ -14,6 +14,8 @@ struct k2i_mount;
  */
 unsigned k2i_spread_lanes(const struct k2i_mount *mount, const char *path, uint32_t lanes[K2I_LANE_COUNT_MAX],
 			  unsigned *copies);
+/* The lanes that a stream's chunks went to before the receivers last changed, with K2HFT_SPREAD_HASH. */
+uint64_t k2i_spread_former(const struct k2i_mount_lanes *lanes, const char *path);
 /* The lane that the next chunk goes to where any would do: the same for a while. */
 struct k2i_mount_lane *k2i_spread_choose(struct k2i_mount_lanes *lanes);
 /* That lane has no room, or its time is over: from now on it is this one. */

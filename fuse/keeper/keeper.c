@@ -23,7 +23,9 @@
 #include "app/program/daemon.h"
 #include "app/program/standard.h"
 #include "fuse/base/mount.h"
+#include "fuse/base/mount_point.h"
 #include "fuse/base/options.h"
+#include "fuse/keeper/handover.h"
 #include "fuse/keeper/setup.h"
 #include "fuse/keeper/start.h"
 #include "fuse/keeper/worker.h"
@@ -121,11 +123,12 @@ static bool signal_ends(int number)
 
 static void log_lost(const struct k2i_mount *mount)
 {
-	if (mount->lanes.lane[0].ring_file)
+	if (*mount->lanes.ring_files[mount->lanes.taker[0]])
 		k2i_log(K2HFT_LOG_ERROR,
 			"mount: what is not acknowledged stays in %s%s; what was in the page cache, if anything, is "
 			"lost",
-			mount->lanes.lane[0].ring_file, mount->lanes.count > 1 ? ", and the files beside it" : "");
+			mount->lanes.ring_files[mount->lanes.taker[0]],
+			k2i_lanes_used(&mount->lanes) > 1 ? ", and the files beside it" : "");
 	else
 		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
 }
@@ -195,11 +198,14 @@ static void reload_settle(struct k2i_mount *mount)
 	if (kept.forwarded)
 		k2i_daemon_reloading(true);
 	kept.forwarded = false;
+	k2i_handover_reset();
 	if (told->begun != told->done) {
 		kept.reload = false;
 		if (!taken)
 			(void)snprintf(told->error, sizeof(told->error), "the worker died while it reloaded");
 		k2i_reload_end(told, "mount");
+		/* The step may not have been done: the next worker makes sure. */
+		kept.reload = taken;
 	}
 	reload_keep(mount);
 }
@@ -266,14 +272,42 @@ static void worker_watch(const struct k2i_mount *mount, pid_t worker, bool ready
 		k2i_daemon_alive();
 }
 
+/*
+ * Rings of lanes that have ended; and, where no reload is under way, those that one has made for lanes which did not come to
+ * be.
+ */
+static void rings_close(struct k2i_mount *mount, bool settled)
+{
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
+		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+
+		if (lane->ring_fd < 0 || (lane->state != K2I_LANE_ENDED && !(settled && lane->state == K2I_LANE_FREE)))
+			continue;
+		(void)close(lane->ring_fd);
+		lane->ring_fd = -1;
+		lane->state = K2I_LANE_FREE;
+	}
+}
+
 static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *ready_ns)
 {
-	if (info->si_value.sival_int == K2I_WORD_RELOADED) {
+	switch ((enum k2i_worker_word)info->si_value.sival_int) {
+	case K2I_WORD_RING:
+		k2i_handover_take();
+		return;
+	case K2I_WORD_LANES:
+		rings_close(mount, false);
+		return;
+	case K2I_WORD_RELOADED:
 		kept.reload = kept.forwarded = false;
+		rings_close(mount, true);
 		reload_keep(mount);
 		k2i_daemon_reloading(true);
 		return;
+	case K2I_WORD_READY:
+		break;
 	}
+	rings_close(mount, !kept.forwarded);
 	*ready_ns = k2i_clock_now_ns();
 	watch.asked = false;
 	k2i_daemon_ready();
@@ -485,8 +519,13 @@ static int workers_run(struct k2i_mount *mount)
 
 int k2i_keeper_run(struct k2i_mount *mount)
 {
-	int status;
+	int status = k2i_handover_open();
 
+	if (status) {
+		(void)k2i_mount_fail("descriptors", status);
+		k2i_daemon_failed(K2I_STATUS_FAILED);
+		return K2I_STATUS_FAILED;
+	}
 	kept.setup = k2i_setup_of(mount);
 	kept.setup.signature = k2i_setup_sign(mount->settings, mount->reload.told.file);
 	status = workers_run(mount);

@@ -11,6 +11,7 @@
 #include "fuse/base/mount.h"
 #include "fuse/cached/write_mode.h"
 #include "fuse/intake/handles.h"
+#include "fuse/keeper/change.h"
 #include "fuse/keeper/setup.h"
 #include "fuse/tree/tree.h"
 
@@ -73,33 +74,54 @@ static int rules_take(struct k2i_mount *mount, const struct k2i_settings *former
 	return 0;
 }
 
-static int setup_take(struct k2i_mount *mount, struct former *former, struct k2i_setup *setup)
+/* Lanes whose connections have to be made anew, since what they are made with has changed. */
+static uint64_t lanes_anew(const struct k2i_mount *mount, const struct k2i_setup *former, const struct k2i_setup *setup,
+			   const struct k2i_change *change)
 {
-	bool alike = k2i_setup_connects_alike(&former->setup, setup);
+	bool alike = k2i_setup_connects_alike(former, setup);
+	uint64_t anew = 0;
+
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		const struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+
+		if (!lane->plugin && k2i_lane_used(lane) && !(change->added & k2i_lane_bit(lane)) &&
+		    (!alike || !k2i_setup_secures_alike(former, setup, lane->target)))
+			anew |= k2i_lane_bit(lane);
+	}
+	return anew;
+}
+
+static uint64_t setup_take(struct k2i_mount *mount, struct former *former, struct k2i_setup *setup,
+			   const struct k2i_change *change)
+{
 	int status;
 
 	k2i_setup_use(mount, setup);
+	k2i_change_take(mount, change);
 	status = rules_take(mount, former->setup.config.settings, setup->signature);
 	if (status) {
 		k2i_setup_use(mount, &former->setup);
+		k2i_change_undo(mount, change);
 		k2i_setup_free(setup);
 		free(former);
 		return 0;
 	}
 	former->next = formers;
 	formers = former;
+	k2i_change_follow(mount, change);
 	if (!mount->kernel.writeback && k2i_write_mode_any_cached(mount))
 		k2i_log(K2HFT_LOG_INFO, "mount: files are written directly until the mount is made anew: it was made "
 					"without the page cache");
-	return alike ? 0 : 1;
+	return lanes_anew(mount, &former->setup, setup, change);
 }
 
-int k2i_reload_run(struct k2i_mount *mount)
+uint64_t k2i_reload_run(struct k2i_mount *mount)
 {
 	struct k2i_reload *told = &mount->reload.told;
 	struct former *former = malloc(sizeof(*former));
+	struct k2i_change change;
 	struct k2i_setup setup;
-	int anew = 0;
+	uint64_t anew = 0;
 
 	k2i_reload_begin(told);
 	formers_free(mount);
@@ -107,9 +129,12 @@ int k2i_reload_run(struct k2i_mount *mount)
 		(void)snprintf(told->error, sizeof(told->error), "%s", strerror(ENOMEM));
 	if (!former || k2i_setup_load(mount, mount->settings, &setup, told)) {
 		free(former);
+	} else if (k2i_change_prepare(mount, &setup, &change, told)) {
+		k2i_setup_free(&setup);
+		free(former);
 	} else {
 		former->setup = k2i_setup_of(mount);
-		anew = setup_take(mount, former, &setup);
+		anew = setup_take(mount, former, &setup, &change);
 		formers_free(mount);
 	}
 	k2i_reload_end(told, "mount");

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "app/program/findings.h"
@@ -13,7 +14,7 @@
 #include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/copy/outputfile.h"
-#include "fuse/keeper/left_rings.h"
+#include "fuse/keeper/lanes.h"
 
 struct k2i_setup k2i_setup_of(const struct k2i_mount *mount)
 {
@@ -22,25 +23,11 @@ struct k2i_setup k2i_setup_of(const struct k2i_mount *mount)
 
 void k2i_setup_use(struct k2i_mount *mount, const struct k2i_setup *setup)
 {
-	struct k2i_mount_lanes *lanes = &mount->lanes;
-
 	mount->config = setup->config;
 	mount->settings = setup->config.settings;
 	mount->rules = setup->rules;
 	mount->outputfiles = setup->outputfiles;
-	for (unsigned at = 0; at < lanes->count; at++) {
-		struct k2i_mount_lane *lane = &lanes->lane[at];
-
-		if (lane->plugin)
-			continue;
-		if (lane->left) {
-			k2i_left_ring_aim(mount, lane);
-			continue;
-		}
-		lane->target = &mount->config.targets[at];
-		for (uint32_t other = 0; other < lane->others_count; other++)
-			lane->others[other] = mount->config.targets[(at + 1 + other) % lanes->takers];
-	}
+	k2i_lanes_aim(mount);
 }
 
 /* Another one when a file has been written, or put in the place of another. */
@@ -163,12 +150,27 @@ static bool tls_same(const struct k2hft_tls_options *one, const struct k2hft_tls
 bool k2i_setup_connects_alike(const struct k2i_setup *one, const struct k2i_setup *other)
 {
 	const struct k2hft_sender_options *first = &one->config.options, *second = &other->config.options;
-	bool same = first->compress == second->compress && first->expire_s == second->expire_s &&
-		    first->batch_records_max == second->batch_records_max;
 
-	for (uint32_t at = 0; same && at < one->config.target_count; at++)
-		same = tls_same(one->config.targets[at].tls, other->config.targets[at].tls);
-	return same;
+	return first->compress == second->compress && first->expire_s == second->expire_s &&
+	       first->batch_records_max == second->batch_records_max;
+}
+
+static const struct k2hft_target *target_of(const struct k2i_setup *setup, const struct k2hft_target *home)
+{
+	uint32_t at = 0;
+
+	while (at < setup->config.target_count && (strcasecmp(setup->config.targets[at].host, home->host) != 0 ||
+						   strcmp(setup->config.targets[at].port, home->port) != 0))
+		at++;
+	return at < setup->config.target_count ? &setup->config.targets[at] : NULL;
+}
+
+bool k2i_setup_secures_alike(const struct k2i_setup *one, const struct k2i_setup *other,
+			     const struct k2hft_target *home)
+{
+	const struct k2hft_target *first = target_of(one, home), *second = target_of(other, home);
+
+	return !first || !second || tls_same(first->tls, second->tls);
 }
 
 void k2i_setup_free(struct k2i_setup *setup)

@@ -24,7 +24,7 @@ struct k2i_setup {
 
 /* The setup that the mount goes by. */
 struct k2i_setup k2i_setup_of(const struct k2i_mount *mount);
-/* The mount goes by it; its receivers are the same as before. */
+/* The mount goes by it, but for the lanes that it has. */
 void k2i_setup_use(struct k2i_mount *mount, const struct k2i_setup *setup);
 /*
  * Reads the configuration of a mount that goes by `before`; errors are logged. -errno, with a text in `told`.
@@ -36,8 +36,10 @@ int k2i_setup_load(const struct k2i_mount *mount, const struct k2i_settings *bef
  * Another number when the configuration, at `file`, or a file that it includes has been written, or another put in its place.
  */
 uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file);
-/* Whether the connections can stay as they are. */
+/* Whether connections can stay as they are: all of them, and that to `home`, if both have it. */
 bool k2i_setup_connects_alike(const struct k2i_setup *one, const struct k2i_setup *other);
+bool k2i_setup_secures_alike(const struct k2i_setup *one, const struct k2i_setup *other,
+			     const struct k2hft_target *home);
 void k2i_setup_free(struct k2i_setup *setup);
 
 #endif

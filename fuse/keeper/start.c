@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuse/keeper/start.h"
+#include "fuse/keeper/lanes.h"
 #include "fuse/keeper/left_rings.h"
 #include "fuse/keeper/parts.h"
 
@@ -34,9 +35,6 @@
 #include "fuse/tree/tree.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/device/loop.h"
-
-/* Records that a plug-in has not read stay there, and are copied on the way to it. */
-#define PLUGIN_RING_BYTES_MAX (16u * 1024 * 1024)
 
 /* ---- checks */
 
@@ -126,77 +124,6 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 	return options->mount_point ? 0 : -ENOMEM;
 }
 
-/* The next ones in the order of the file may take a lane over. */
-static int others_find(struct k2i_mount *mount, struct k2i_mount_lane *lane)
-{
-	uint32_t replica = mount->config.options.replica, count = mount->lanes.count;
-	uint32_t wanted = replica && replica < count ? replica : count - 1;
-
-	/* A receiver that has a copy of its own must not get another's, too. */
-	if (replica == K2HFT_REPLICA_NONE || mount->lanes.spread == K2HFT_SPREAD_ALL || mount->lanes.copies > 1)
-		return 0;
-	lane->others = calloc(count, sizeof(*lane->others));
-	if (!lane->others)
-		return -ENOMEM;
-	for (; lane->others_count < wanted; lane->others_count++)
-		lane->others[lane->others_count] =
-			mount->config.targets[(lane->index + 1 + lane->others_count) % count];
-	return 0;
-}
-
-/* A lane for each rule with a PLUGIN, with a name that a file can have. */
-static int plugin_lanes_make(struct k2i_mount *mount)
-{
-	const struct k2i_settings *settings = mount->settings;
-	struct k2i_mount_lanes *lanes = &mount->lanes;
-
-	for (size_t number = 0; number < settings->rule_count; number++) {
-		const struct k2i_rule *rule = &settings->rules[number];
-		struct k2i_mount_lane *lane = &lanes->lane[lanes->count];
-
-		if (!rule->plugin)
-			continue;
-		if (lanes->count == K2I_LANE_COUNT_MAX) {
-			k2i_log(K2HFT_LOG_ERROR, "%s: receivers and rules with PLUGIN: a mount can have %u together",
-				settings->file, K2I_LANE_COUNT_MAX);
-			return -EINVAL;
-		}
-		lane->plugin = rule;
-		(void)snprintf(lanes->names[lanes->count], sizeof(lanes->names[0]), "plugin-%016" PRIx64,
-			       k2i_hash(rule->target, strlen(rule->target)));
-		lanes->homes[lanes->count] = lanes->names[lanes->count];
-		lanes->count++;
-		lanes->plugins++;
-	}
-	return 0;
-}
-
-/* A lane for each receiver. */
-static int lanes_make(struct k2i_mount *mount)
-{
-	const struct k2i_sender_config *config = &mount->config;
-	struct k2i_mount_lanes *lanes = &mount->lanes;
-	int status = 0;
-
-	if (config->target_count > K2I_LANE_COUNT_MAX) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: %" PRIu32 " receivers: a mount can have %u", mount->settings->file,
-			config->target_count, K2I_LANE_COUNT_MAX);
-		return -EINVAL;
-	}
-	lanes->count = lanes->takers = config->target_count;
-	lanes->spread = lanes->count > 1 ? config->options.spread : K2HFT_SPREAD_HASH;
-	lanes->copies = config->options.copies > 1 ? config->options.copies : 1;
-	lanes->random = k2i_clock_now_ns() | 1;
-	for (unsigned at = 0; at < lanes->count; at++) {
-		lanes->lane[at].target = &config->targets[at];
-		k2i_spread_home(config->targets[at].host, config->targets[at].port, lanes->names[at]);
-		lanes->homes[at] = lanes->names[at];
-	}
-	for (unsigned at = 0; status == 0 && lanes->count > 1 && at < lanes->count; at++)
-		status = others_find(mount, &lanes->lane[at]);
-	return status ? status : plugin_lanes_make(mount);
-}
-
 static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *options)
 {
 	struct k2i_settings *settings;
@@ -223,7 +150,7 @@ static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *
 			mount->settings->file);
 		return -EINVAL;
 	}
-	return lanes_make(mount);
+	return k2i_lanes_make(mount);
 }
 
 static int log_open(const struct k2i_mount_options *options)
@@ -275,7 +202,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made->keeper.started_ns = k2i_clock_now_ns();
 	made->kernel.fd = made->kernel.place_fd = made->loop->progress_fd = made->loop->signal_fd = -1;
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
-		made->lanes.lane[at] = (struct k2i_mount_lane){.index = at, .ring_fd = -1};
+		made->lanes.lane[at] = (struct k2i_mount_lane){.index = at, .state = K2I_LANE_FREE, .ring_fd = -1};
 	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
@@ -304,76 +231,6 @@ int k2i_start_background(struct k2i_mount *mount)
 	int status = mount->options->foreground ? 0 : k2i_daemon_detach();
 
 	return status ? k2i_mount_fail("fork", status) : 0;
-}
-
-/* A user who has changed RINGSIZE would otherwise believe that the next outage may last longer. */
-static void ring_warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
-{
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-
-	if (k2hft_ring_stats(ring, &stats))
-		return;
-	if (stats.ring_bytes < options->ring_bytes || stats.ring_bytes / 2 >= options->ring_bytes)
-		k2i_log(K2HFT_LOG_WARNING,
-			"mount: K2HFILE %s keeps the size that it was made with, %llu bytes, not RINGSIZE: to change "
-			"it, unmount, and remove the file once everything in it is acknowledged",
-			options->path, (unsigned long long)stats.ring_bytes);
-}
-
-/* Records in a file that is about to be begun afresh, which loses them. 0: none that is known. */
-static uint64_t ring_has_records(const struct k2hft_ring_options *options)
-{
-	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
-	int served;
-
-	if (options->path && options->flags == K2HFT_RING_FRESH &&
-	    k2hft_ring_observe(options->path, &stats, &served) == 0 && !served)
-		return stats.unacked_records;
-	return 0;
-}
-
-/*
- * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
- * mounted.
- */
-static int ring_make(struct k2i_mount *mount, struct k2i_mount_lane *lane)
-{
-	struct k2hft_ring_options options;
-	struct k2hft_ring *ring;
-	char message[1024], file[PATH_MAX];
-	uint64_t waiting;
-	int status;
-
-	(void)k2hft_sender_ring_options(&mount->config.options, &options);
-	if (lane->plugin && options.ring_bytes > PLUGIN_RING_BYTES_MAX)
-		options.ring_bytes = PLUGIN_RING_BYTES_MAX;
-	if (lane->left) {
-		options.path = lane->ring_file;
-	} else if ((mount->lanes.takers > 1 || lane->plugin) && mount->settings->queue_type == K2I_QUEUE_FILE) {
-		(void)snprintf(file, sizeof(file), "%s.%s", options.path, mount->lanes.homes[lane->index]);
-		options.path = file;
-	}
-	waiting = ring_has_records(&options);
-	status = k2hft_ring_open(&options, &ring);
-	if (status) {
-		k2i_sender_config_ring_failed(&mount->config, status, message, sizeof(message));
-		k2i_log(K2HFT_LOG_ERROR, "%s", message);
-		return status;
-	}
-	if (waiting)
-		k2i_log(K2HFT_LOG_WARNING,
-			"mount: K2HFILE %s is begun afresh, since K2HINIT is yes: %llu records in it that were not "
-			"acknowledged are lost",
-			options.path, (unsigned long long)waiting);
-	if (mount->settings->queue_type == K2I_QUEUE_FILE && !lane->left) {
-		lane->ring_file = realpath(options.path, NULL);
-		ring_warn_kept_size(ring, &options);
-	}
-	/* Processes that are attached wait for the next worker then. */
-	lane->ring_fd = k2hft_ring_keep(ring);
-	status = lane->ring_fd < 0 ? lane->ring_fd : 0;
-	k2hft_ring_close(ring);
-	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : "/proc/self/fd", status) : 0;
 }
 
 /* libfuse's own messages, some of which come in several pieces: a line ends with LF. */
@@ -440,15 +297,15 @@ static void place_give_back(struct k2i_mount *mount)
 
 int k2i_start_mount(struct k2i_mount *mount)
 {
-	unsigned own = mount->lanes.takers + mount->lanes.plugins;
+	unsigned own = mount->lanes.count;
 	int status = 0;
 
 	for (unsigned at = 0; status == 0 && at < own; at++)
-		status = ring_make(mount, &mount->lanes.lane[at]);
+		status = k2i_lane_ring_keep(mount, &mount->lanes.lane[at]);
 	if (status == 0)
-		status = k2i_left_rings_find(mount);
+		k2i_left_rings_find(mount);
 	for (unsigned at = own; status == 0 && at < mount->lanes.count; at++)
-		status = ring_make(mount, &mount->lanes.lane[at]);
+		status = k2i_lane_ring_keep(mount, &mount->lanes.lane[at]);
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
@@ -472,12 +329,9 @@ void k2i_start_undo(struct k2i_mount *mount)
 		(void)close(mount->kernel.fd);
 	if (mount->kernel.session)
 		k2i_mount_point_undo(mount);
-	for (unsigned at = 0; at < mount->lanes.count; at++) {
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
 		if (mount->lanes.lane[at].ring_fd >= 0)
 			(void)close(mount->lanes.lane[at].ring_fd);
-		free(mount->lanes.lane[at].ring_file);
-		free(mount->lanes.lane[at].others);
-		k2i_left_ring_free(&mount->lanes.lane[at]);
 	}
 	k2i_nodes_free(mount->nodes);
 	k2i_outputfiles_close(mount->outputfiles);

@@ -21,6 +21,9 @@
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
 #include "fuse/base/journal.h"
+#include "fuse/keeper/change.h"
+#include "fuse/keeper/handover.h"
+#include "fuse/keeper/lanes.h"
 #include "fuse/keeper/reload.h"
 #include "fuse/keeper/start.h"
 #include "fuse/base/mount_point.h"
@@ -65,7 +68,7 @@ static int descriptors_open(struct k2i_mount *mount)
 	return 0;
 }
 
-static int ring_open(struct k2i_mount_lane *lane, size_t *chunk_bytes_max)
+static int ring_open(struct k2i_mount_lane *lane)
 {
 	char path[32];
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
@@ -78,8 +81,6 @@ static int ring_open(struct k2i_mount_lane *lane, size_t *chunk_bytes_max)
 		return status;
 	(void)k2hft_ring_stats(lane->ring, &stats);
 	lane->streams_forgotten = stats.streams_forgotten != 0;
-	if (stats.payload_bytes_max < *chunk_bytes_max)
-		*chunk_bytes_max = stats.payload_bytes_max;
 	return 0;
 }
 
@@ -92,88 +93,120 @@ static void limits_set(struct k2i_mount *mount)
 		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;
 }
 
+/*
+ * All that the keeper keeps: which are the mount's lanes is known when the last step is settled, before anything is sent or
+ * claimed.
+ */
+static int rings_settle(struct k2i_mount *mount)
+{
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+	const struct k2hft_ring *rings[K2I_LANE_COUNT_MAX] = {NULL};
+	size_t chunk_bytes_max;
+	int status = 0;
+
+	for (unsigned at = 0; status == 0 && at < K2I_LANE_COUNT_MAX; at++) {
+		if (lanes->lane[at].ring_fd < 0 || lanes->lane[at].state == K2I_LANE_ENDED)
+			continue;
+		status = ring_open(&lanes->lane[at]);
+		rings[at] = lanes->lane[at].ring;
+	}
+	if (status)
+		return status;
+	k2i_journal_settle(rings);
+	chunk_bytes_max = SIZE_MAX;
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
+		struct k2i_mount_lane *lane = &lanes->lane[at];
+		struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
+
+		lane->ring = (struct k2hft_ring *)rings[at];
+		if (lane->ring && !k2i_lane_used(lane)) {
+			k2hft_ring_close(lane->ring);
+			lane->ring = NULL;
+		}
+		if (lane->ring && k2hft_ring_stats(lane->ring, &stats) == 0 &&
+		    stats.payload_bytes_max < chunk_bytes_max)
+			chunk_bytes_max = stats.payload_bytes_max;
+	}
+	lanes->chunk_bytes_max = chunk_bytes_max;
+	lanes->claimed = &lanes->lane[lanes->taker[0]];
+	return 0;
+}
+
 static int rings_open(struct k2i_mount *mount)
 {
 	struct k2i_mount_lanes *lanes = &mount->lanes;
-	const struct k2hft_ring *rings[K2I_LANE_COUNT_MAX];
-	int status = 0;
+	int status = rings_settle(mount);
 
-	lanes->chunk_bytes_max = SIZE_MAX;
 	for (unsigned at = 0; status == 0 && at < lanes->count; at++) {
-		status = ring_open(&lanes->lane[at], &lanes->chunk_bytes_max);
-		rings[at] = lanes->lane[at].ring;
-	}
-	/* Before anything is sent or claimed: what a ring says of the last step of one that died holds no longer. */
-	if (status == 0)
-		k2i_journal_settle(rings);
-	for (unsigned at = 0; status == 0 && at < lanes->count; at++) {
+		if (!lanes->lane[at].ring)
+			continue;
 		status = k2hft_producer_open(lanes->lane[at].ring, &lanes->lane[at].producer);
 		if (status == 0)
 			status = k2i_populated_create(lanes->lane[at].ring, &lanes->lane[at].populated);
 	}
 	if (status)
 		return k2i_mount_fail("ring", status);
+	k2i_lanes_aim(mount);
+	k2i_lanes_name_files(mount);
 	limits_set(mount);
 	return 0;
 }
 
-static int client_open(struct k2i_mount *mount, struct k2i_mount_lane *lane)
-{
-	struct k2hft_client_options options;
-	int status;
-
-	/* The last worker alone closes its client in good order. */
-	(void)k2hft_sender_client_options(&mount->config.options, &options);
-	options.host = lane->target->host;
-	options.port = lane->target->port;
-	options.tls = lane->target->tls;
-	options.others = lane->others;
-	options.others_count = lane->others_count;
-	options.failover_ms = mount->config.options.failover_ms;
-	options.progress = k2i_loop_progress;
-	options.progress_argument = mount;
-	status = k2hft_client_open(lane->ring, &options, &lane->client);
-	return status ? status : k2hft_client_thread_start(lane->client);
-}
-
+/* Lanes that have one keep it. */
 static int clients_open(struct k2i_mount *mount)
 {
+	struct k2i_mount_lanes *lanes = &mount->lanes;
 	int status = 0;
 
-	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++)
-		status = mount->lanes.lane[at].plugin ? 0 : client_open(mount, &mount->lanes.lane[at]);
+	for (unsigned at = 0; status == 0 && at < lanes->count; at++) {
+		struct k2i_mount_lane *lane = &lanes->lane[at];
+
+		if (k2i_lane_used(lane) && !lane->plugin && !lane->client)
+			status = k2i_lane_client_open(mount, &mount->config, lane);
+	}
 	/* With several, this thread would send for one of them what the others wait for. */
-	if (mount->lanes.takers == 1)
-		mount->loop->lease.client = mount->lanes.lane[0].client;
+	if (lanes->takers == 1)
+		mount->loop->lease.client = lanes->lane[lanes->taker[0]].client;
 	/* The keeper says so, and not each time. */
 	if (status == -EAGAIN && mount->keeper.begun)
 		return status;
 	return status ? k2i_mount_fail("client", status) : 0;
 }
 
-static int clients_open_anew(struct k2i_mount *mount)
+static int reload(struct k2i_mount *mount)
 {
+	uint64_t anew;
+	int status;
+
+	mount->loop->reloads = false;
 	k2hft_lease_end(&mount->loop->lease);
+	anew = k2i_reload_run(mount);
 	mount->loop->lease = (struct k2hft_lease){.client = NULL};
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		if (!(anew >> at & 1))
+			continue;
 		k2hft_client_close(mount->lanes.lane[at].client);
 		mount->lanes.lane[at].client = NULL;
 	}
-	return clients_open(mount) ? -EAGAIN : 0;
+	status = clients_open(mount) ? -EAGAIN : 0;
+	limits_set(mount);
+	(void)k2i_worker_say(mount, K2I_WORD_RELOADED);
+	return status;
 }
 
 /* State that the last worker had for itself is not this one's. */
 static void worker_begin(struct k2i_mount *mount)
 {
-	for (unsigned at = 0; at < mount->lanes.count; at++) {
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
 		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
 
+		lane->away_ns = 0;
 		lane->ring = NULL;
 		lane->producer = NULL;
 		lane->client = NULL;
 		lane->populated = NULL;
 	}
-	mount->lanes.claimed = &mount->lanes.lane[0];
+	mount->lanes.claimed = NULL;
 	mount->loop->request = mount->loop->body = NULL;
 	mount->loop->signal_fd = mount->loop->progress_fd = -1;
 	mount->kernel.swallowing = mount->queues->resuming = false;
@@ -239,11 +272,6 @@ static void log_begin(const struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %u receivers", mount->options->mount_point, mount->lanes.takers);
 }
 
-static void worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
-{
-	(void)sigqueue(mount->keeper.pid, K2I_SIGNAL_WORD, (union sigval){.sival_int = word});
-}
-
 int k2i_worker_run(struct k2i_mount *mount)
 {
 	int status;
@@ -263,14 +291,12 @@ int k2i_worker_run(struct k2i_mount *mount)
 		log_begin(mount);
 	mount->keeper.begun = true;
 	k2i_daemon_follow();
-	worker_say(mount, K2I_WORD_READY);
+	(void)k2i_worker_say(mount, K2I_WORD_READY);
 	while ((status = k2i_loop_run(mount)) == -ERESTART) {
-		mount->loop->reloads = false;
-		status = k2i_reload_run(mount) ? clients_open_anew(mount) : 0;
-		limits_set(mount);
-		worker_say(mount, K2I_WORD_RELOADED);
+		status = mount->loop->reloads ? reload(mount) : 0;
 		if (status)
 			break;
+		k2i_lanes_end(mount);
 	}
 	/* As if it had been killed: who waits, waits for the next one. */
 	if (status == -EMFILE || status == -EFAULT || status == -EAGAIN)

@@ -16,7 +16,12 @@
  * with.
  */
 #define K2I_SIGNAL_WORD (SIGRTMIN + 1)
-enum k2i_worker_word { K2I_WORD_READY, K2I_WORD_RELOADED };
+enum k2i_worker_word {
+	K2I_WORD_READY,
+	K2I_WORD_RELOADED,
+	K2I_WORD_RING,  /* one is handed over */
+	K2I_WORD_LANES, /* one has ended */
+};
 
 struct k2i_mount;
 

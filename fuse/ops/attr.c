@@ -298,7 +298,8 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 {
 	const struct fuse_ctx *context = fuse_req_ctx(req);
 	const struct k2i_mount *mount = k2i_op_mount(req);
-	const struct k2i_mount_lane *lane = &mount->lanes.lane[0];
+	const struct k2i_mount_lane *lane = &mount->lanes.lane[mount->lanes.taker[0]];
+	const char *file = mount->lanes.ring_files[lane->index];
 	char path[64];
 	int status = 0;
 
@@ -312,7 +313,7 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 	}
 	/* A program that attaches to it sends by one lane only. */
 	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)mount->keeper.pid, lane->ring_fd);
-	(void)fuse_reply_readlink(req, lane->ring_file ? lane->ring_file : path);
+	(void)fuse_reply_readlink(req, *file ? file : path);
 }
 
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)

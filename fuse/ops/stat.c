@@ -58,7 +58,7 @@ static struct lane_state lane_state_get(const struct k2i_mount *mount, const str
 		.ring = k2i_ring_stats_get(lane->ring),
 		.client = {.size = sizeof(state.client)},
 		.goes_to = lane->target,
-		.ring_file = lane->ring_file,
+		.ring_file = mount->lanes.ring_files[lane->index],
 	};
 
 	(void)snprintf(state.ring_link, sizeof(state.ring_link), "/proc/%ld/fd/%d", (long)mount->keeper.pid,
@@ -76,7 +76,7 @@ static void lane_report(struct k2i_report *report, const char *home, const struc
 	char goes_to[K2I_SPREAD_HOME_BYTES];
 
 	k2i_spread_home(state->goes_to->host, state->goes_to->port, goes_to);
-	k2i_report_lane(report, home, goes_to, state->ring_file ? state->ring_file : state->ring_link, &state->ring,
+	k2i_report_lane(report, home, goes_to, *state->ring_file ? state->ring_file : state->ring_link, &state->ring,
 			&state->client);
 }
 
@@ -98,26 +98,27 @@ static uint64_t sooner(uint64_t one_s, uint64_t other_s)
 static struct lane_state lanes_report(const struct k2i_mount *mount, struct k2i_report *report, uint64_t *expires_s)
 {
 	uint64_t sums[K2I_RING_COUNTER_COUNT] = {0}, values[K2I_RING_COUNTER_COUNT];
-	struct lane_state worst = lane_state_get(mount, &mount->lanes.lane[0]);
+	struct lane_state worst = lane_state_get(mount, &mount->lanes.lane[mount->lanes.taker[0]]);
+	bool several = k2i_lanes_used(&mount->lanes) > 1;
 
-	if (mount->lanes.count - mount->lanes.plugins > 1)
+	if (several)
 		k2i_report_open(report, "lanes", '[');
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
-		struct lane_state state = lane_state_get(mount, &mount->lanes.lane[at]);
+		struct lane_state state;
 
-		if (mount->lanes.lane[at].plugin)
+		if (mount->lanes.lane[at].plugin || !k2i_lane_used(&mount->lanes.lane[at]))
 			continue;
-
+		state = lane_state_get(mount, &mount->lanes.lane[at]);
 		k2i_ring_counters_get(&state.ring, values);
 		for (size_t counter = 0; counter < K2I_RING_COUNTER_COUNT; counter++)
 			sums[counter] += values[counter];
-		if (mount->lanes.count - mount->lanes.plugins > 1)
-			lane_report(report, mount->lanes.homes[at], &state);
+		if (several)
+			lane_report(report, mount->lanes.names[at], &state);
 		*expires_s = sooner(*expires_s, state.client.certificate_expires_s);
 		if (lane_is_worse(&state, &worst))
 			worst = state;
 	}
-	if (mount->lanes.count - mount->lanes.plugins > 1)
+	if (several)
 		k2i_report_close(report, ']');
 	k2i_report_ring_state(report, &worst.ring);
 	k2i_report_counters(report, "ring", &k2i_ring_counter_table, sums);

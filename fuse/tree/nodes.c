@@ -78,6 +78,14 @@ void k2i_node_goes_to(struct k2i_node_table *table, uint32_t node, uint64_t lane
 	*known |= lanes;
 }
 
+void k2i_nodes_leave(struct k2i_node_table *table, uint64_t lanes)
+{
+	for (uint32_t node = 0; node < table->untouched; node++) {
+		if (table->entries[node].lanes & lanes)
+			table->entries[node].lanes &= ~lanes;
+	}
+}
+
 void k2i_node_touch(struct k2i_node_entry *entry)
 {
 	entry->modified = entry->changed = k2i_node_now();

@@ -124,6 +124,8 @@ void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node);
 void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end);
 /* A handle writes directly, or does so no more. */
 void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change);
+/* These lanes have no data of any node. It is no part of a step: that is so whether or not one is done. */
+void k2i_nodes_leave(struct k2i_node_table *table, uint64_t lanes);
 /* Its data goes to these lanes, too. */
 void k2i_node_goes_to(struct k2i_node_table *table, uint32_t node, uint64_t lanes);
 /* Contents changed now: modified and changed. */

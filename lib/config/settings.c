@@ -188,7 +188,7 @@ static const char *const taken_by_files[] = {
 	"FILE_UNIFY",  "FILE_MODE",   "FORMAT",      "FILE_TIMEFORM",   "WRITEBUF",   "OPENMODE", "CACHE",
 	"ROTATE_SIZE", "ROTATE_TIME", "ROTATE_KEEP", "ROTATE_COMPRESS", "POSTROTATE", NULL};
 static const char *const taken_by_mount[] = {
-	"SLAVE_CERT", "SLAVE_PRIKEY", "SSL", "K2HTPDTOR_CHMPXCONF", "K2HINIT", "RINGFULL", "WRITEMODE", "FILE_MODE",
+	"PORT", "SLAVE_CERT", "SLAVE_PRIKEY", "SSL", "K2HTPDTOR_CHMPXCONF", "K2HINIT", "RINGFULL", "WRITEMODE", "FILE_MODE",
 	"FLUSHMS", "LINEMAX", "HELDMAX", "TRANSLINECNT", "BYTELIMIT", "EXPIRE", "COMPRESS", "DRAINTIMEOUT", "RELOAD",
 	/* Those of a receiver. */
 	"CTLPORT", "SELFCTLPORT", "SELFCUK", "CUK", "SERVER_CERT", "SERVER_PRIKEY", "SOCKTHREADCNT", NULL};
@@ -204,7 +204,7 @@ static bool names_have(const char *const *names, const char *name)
 static const void *program_object(const struct k2i_settings *settings, enum k2i_section section, bool server)
 {
 	if (section == K2I_SECTION_SVRNODE)
-		return k2i_settings_node(settings, server);
+		return server ? k2i_settings_node(settings, server) : NULL;
 	if (server)
 		return section == K2I_SECTION_GLOBAL || section == K2I_SECTION_K2HFTFUSESVR ? settings : NULL;
 	return section == K2I_SECTION_GLOBAL || section == K2I_SECTION_K2HFTFUSE || section == K2I_SECTION_K2HTPDTOR
@@ -253,11 +253,6 @@ size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_
 			k2i_settings_place(after, setting->section, setting->name, place, place_room);
 		name_add(names, names_room, setting->name);
 	}
-	/* A mount's list of receivers. */
-	if (!server && before->server_count != after->server_count && count++ == 0)
-		(void)snprintf(place, place_room, "%s", after->file);
-	if (!server && before->server_count != after->server_count)
-		name_add(names, names_room, "SVRNODE");
 	return count;
 }
 

@@ -129,6 +129,9 @@ static void others_find(struct k2hft_sender *sender, const struct k2i_lane *lane
 	uint32_t most = sender->options.replica ? sender->options.replica : K2HFT_TARGETS_MAX, at = 0;
 
 	others->count = 0;
+	/* A receiver that was removed may never come back. */
+	if (lane->removed)
+		most = K2HFT_TARGETS_MAX;
 	if (sender->copies_kept || most == K2HFT_REPLICA_NONE)
 		return;
 	(void)pthread_mutex_lock(&sender->mutex);

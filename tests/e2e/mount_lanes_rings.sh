@@ -40,8 +40,8 @@ start_mount
 third_has() { cat "$work"/r3/senddir/file* | grep -q ' 1100$'; }
 until_true 30 third_has || fail "what is left for the third is not sent"
 echo after >>"$sent/after"
-third_is_empty() { [ "$(lane 3 unacked_records)" = 0 ]; }
-until_true 30 third_is_empty || fail "$(lane 3 unacked_records) records for the third"
+third_is_gone() { [ "$(stat_value "len(s['lanes'])")" = 2 ] && ! [ -e "$work/rings/ring.127.0.0.1:$port_3" ]; }
+until_true 30 third_is_gone || fail "the third's lane stays: $(stat_value "s['lanes']")"
 stop_mount || fail "status $? of k2hftfuse without the third"
 [ -e "$work/r3/senddir/after" ] && fail "the third gets what is new"
 lanes_count=3

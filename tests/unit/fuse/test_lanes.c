@@ -43,6 +43,7 @@ static void lanes_make(struct mounted *mounted, uint32_t spread, uint32_t copies
 	lanes->random = 1;
 	for (unsigned at = 0; at < LANES; at++) {
 		lanes->homes[at] = homes[at];
+		lanes->taker[at] = at;
 		lanes->lane[at].index = at;
 		if (at == 0)
 			continue;

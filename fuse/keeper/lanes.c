@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/keeper/lanes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "fuse/base/mount.h"
+#include "fuse/base/mount_point.h"
+#include "fuse/device/loop.h"
+
+/* Records that a plug-in has not read stay there, and are copied on the way to it. */
+#define PLUGIN_RING_BYTES_MAX (16u * 1024 * 1024)
+
+/* Each process's own: of receivers that its configuration does not name, and of those that may take lanes over. */
+static struct unnamed {
+	char room[K2I_SPREAD_HOME_BYTES];
+	struct k2hft_target target;
+} unnamed[K2I_LANE_COUNT_MAX];
+static struct k2hft_target others[K2I_LANE_COUNT_MAX][K2I_LANE_COUNT_MAX];
+
+/* A lane for each rule with a PLUGIN, with a name that a file can have. */
+static int plugin_lanes_make(struct k2i_mount *mount)
+{
+	const struct k2i_settings *settings = mount->settings;
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+
+	for (size_t number = 0; number < settings->rule_count; number++) {
+		const struct k2i_rule *rule = &settings->rules[number];
+
+		if (!rule->plugin)
+			continue;
+		if (lanes->count == K2I_LANE_COUNT_MAX) {
+			k2i_log(K2HFT_LOG_ERROR, "%s: receivers and rules with PLUGIN: a mount can have %u together",
+				settings->file, K2I_LANE_COUNT_MAX);
+			return -EINVAL;
+		}
+		lanes->lane[lanes->count].plugin = rule;
+		lanes->lane[lanes->count].state = K2I_LANE_TAKES;
+		(void)snprintf(lanes->names[lanes->count], sizeof(lanes->names[0]), "plugin-%016" PRIx64,
+			       k2i_hash(rule->target, strlen(rule->target)));
+		lanes->count++;
+		lanes->plugins++;
+	}
+	return 0;
+}
+
+int k2i_lanes_make(struct k2i_mount *mount)
+{
+	const struct k2i_sender_config *config = &mount->config;
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+
+	if (config->target_count > K2I_LANE_COUNT_MAX) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: %" PRIu32 " receivers: a mount can have %u", mount->settings->file,
+			config->target_count, K2I_LANE_COUNT_MAX);
+		return -EINVAL;
+	}
+	lanes->count = lanes->takers = config->target_count;
+	lanes->spread = lanes->count > 1 ? config->options.spread : K2HFT_SPREAD_HASH;
+	lanes->copies = config->options.copies > 1 ? config->options.copies : 1;
+	lanes->random = k2i_clock_now_ns() | 1;
+	for (unsigned at = 0; at < lanes->count; at++) {
+		k2i_spread_home(config->targets[at].host, config->targets[at].port, lanes->names[at]);
+		lanes->lane[at].state = K2I_LANE_TAKES;
+		lanes->taker[at] = at;
+		lanes->homes[at] = lanes->names[at];
+	}
+	k2i_lanes_aim(mount);
+	return plugin_lanes_make(mount);
+}
+
+bool k2i_lane_home_parse(const char *home, char *room, struct k2hft_target *target)
+{
+	char *port, *end;
+
+	(void)snprintf(room, K2I_SPREAD_HOME_BYTES, "%s", home);
+	port = strrchr(room, ':');
+	if (!port || port == room || strtoul(port + 1, &end, 10) == 0 || *end)
+		return false;
+	*port = '\0';
+	target->host = room;
+	target->port = port + 1;
+	if (*room == '[' && port[-1] == ']') {
+		port[-1] = '\0';
+		target->host++;
+	}
+	return true;
+}
+
+static const struct k2hft_target *target_named(const struct k2i_mount *mount, const char *home)
+{
+	char name[K2I_SPREAD_HOME_BYTES];
+
+	for (uint32_t at = 0; at < mount->config.target_count; at++) {
+		k2i_spread_home(mount->config.targets[at].host, mount->config.targets[at].port, name);
+		if (strcasecmp(name, home) == 0)
+			return &mount->config.targets[at];
+	}
+	return NULL;
+}
+
+/* Nobody knows the TLS of a receiver that the configuration does not name: the others have the same, mostly. */
+static const struct k2hft_target *home_find(const struct k2i_mount *mount, const struct k2i_mount_lane *lane)
+{
+	const char *home = mount->lanes.names[lane->index];
+	const struct k2hft_target *named = lane->homeless ? NULL : target_named(mount, home);
+	struct unnamed *made = &unnamed[lane->index];
+
+	if (named)
+		return named;
+	made->target = mount->config.targets[0];
+	if (!lane->homeless && !k2i_lane_home_parse(home, made->room, &made->target))
+		made->target = mount->config.targets[0];
+	return &made->target;
+}
+
+/*
+ * The next ones in the order of the file may take a lane over, of one that only empties any; but not a receiver that has a
+ * copy of its own, which must not get another's, too.
+ */
+static void others_find(const struct k2i_mount *mount, struct k2i_mount_lane *lane)
+{
+	const struct k2i_mount_lanes *lanes = &mount->lanes;
+	uint32_t replica = mount->config.options.replica, wanted = lanes->takers;
+	unsigned first = 0;
+
+	lane->others = others[lane->index];
+	lane->others_count = 0;
+	if (lanes->spread == K2HFT_SPREAD_ALL || lanes->copies > 1)
+		return;
+	while (first < lanes->takers && lanes->taker[first] != lane->index)
+		first++;
+	if (replica && lane->state == K2I_LANE_TAKES)
+		wanted = replica == K2HFT_REPLICA_NONE ? 0 : replica;
+	for (unsigned step = 1; step <= lanes->takers && lane->others_count < wanted; step++) {
+		const struct k2i_mount_lane *other = &lanes->lane[lanes->taker[(first + step) % lanes->takers]];
+
+		if (other != lane && strcasecmp(lanes->names[other->index], lanes->names[lane->index]) != 0)
+			lane->others[lane->others_count++] = *home_find(mount, other);
+	}
+}
+
+void k2i_lanes_aim(struct k2i_mount *mount)
+{
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+
+		if (lane->plugin || !k2i_lane_used(lane))
+			continue;
+		lane->target = home_find(mount, lane);
+		others_find(mount, lane);
+	}
+}
+
+/* ---- rings */
+
+/* A user who has changed RINGSIZE would otherwise believe that the next outage may last longer. */
+static void ring_warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	if (k2hft_ring_stats(ring, &stats))
+		return;
+	if (stats.ring_bytes < options->ring_bytes || stats.ring_bytes / 2 >= options->ring_bytes)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: K2HFILE %s keeps the size that it was made with, %llu bytes, not RINGSIZE: to change "
+			"it, unmount, and remove the file once everything in it is acknowledged",
+			options->path, (unsigned long long)stats.ring_bytes);
+}
+
+/* Records in a file that is about to be begun afresh, which loses them. 0: none that is known. */
+static uint64_t ring_has_records(const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
+	int served;
+
+	if (options->path && options->flags == K2HFT_RING_FRESH &&
+	    k2hft_ring_observe(options->path, &stats, &served) == 0 && !served)
+		return stats.unacked_records;
+	return 0;
+}
+
+void k2i_lane_ring_name(const struct k2i_mount *mount, const struct k2i_mount_lane *lane, char file[PATH_MAX])
+{
+	const struct k2i_settings *settings = mount->settings;
+
+	*file = '\0';
+	if (settings->queue_type != K2I_QUEUE_FILE)
+		return;
+	(void)snprintf(file, PATH_MAX, "%s", settings->queue_file);
+	if (mount->lanes.takers > 1 || lane->plugin)
+		(void)snprintf(file + strlen(file), PATH_MAX - strlen(file), ".%s", mount->lanes.names[lane->index]);
+}
+
+int k2i_lane_ring_open(struct k2i_mount *mount, const struct k2i_sender_config *config, struct k2i_mount_lane *lane,
+		       struct k2hft_ring **ring, char *message, size_t message_room)
+{
+	char *file = mount->lanes.ring_files[lane->index], resolved[PATH_MAX];
+	struct k2hft_ring_options options;
+	bool named = *file;
+	uint64_t waiting;
+	int status;
+
+	(void)k2hft_sender_ring_options(&config->options, &options);
+	if (lane->plugin && options.ring_bytes > PLUGIN_RING_BYTES_MAX)
+		options.ring_bytes = PLUGIN_RING_BYTES_MAX;
+	if (named)
+		options.path = file;
+	waiting = ring_has_records(&options);
+	status = k2hft_ring_open(&options, ring);
+	if (status) {
+		k2i_sender_config_ring_failed(config, status, message, message_room);
+		return status;
+	}
+	if (waiting)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: K2HFILE %s is begun afresh, since K2HINIT is yes: %llu records in it that were not "
+			"acknowledged are lost",
+			options.path, (unsigned long long)waiting);
+	if (named && lane->state != K2I_LANE_EMPTIES)
+		ring_warn_kept_size(*ring, &options);
+	if (named && realpath(file, resolved))
+		(void)snprintf(file, PATH_MAX, "%s", resolved);
+	return 0;
+}
+
+int k2i_lane_ring_keep(struct k2i_mount *mount, struct k2i_mount_lane *lane)
+{
+	char *file = mount->lanes.ring_files[lane->index], message[1024];
+	struct k2hft_ring *ring;
+	int status;
+
+	if (!*file)
+		k2i_lane_ring_name(mount, lane, file);
+	status = k2i_lane_ring_open(mount, &mount->config, lane, &ring, message, sizeof(message));
+	if (status) {
+		k2i_log(K2HFT_LOG_ERROR, "%s", message);
+		return status;
+	}
+	/* Processes that are attached wait for the next worker then. */
+	lane->ring_fd = k2hft_ring_keep(ring);
+	status = lane->ring_fd < 0 ? lane->ring_fd : 0;
+	k2hft_ring_close(ring);
+	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : "/proc/self/fd", status) : 0;
+}
+
+int k2i_lane_client_open(struct k2i_mount *mount, const struct k2i_sender_config *config, struct k2i_mount_lane *lane)
+{
+	struct k2hft_client_options options;
+	int status;
+
+	/* The last worker alone closes its client in good order. */
+	(void)k2hft_sender_client_options(&config->options, &options);
+	options.host = lane->target->host;
+	options.port = lane->target->port;
+	options.tls = lane->target->tls;
+	options.others = lane->others;
+	options.others_count = lane->others_count;
+	options.failover_ms = config->options.failover_ms;
+	options.progress = k2i_loop_progress;
+	options.progress_argument = mount;
+	status = k2hft_client_open(lane->ring, &options, &lane->client);
+	return status ? status : k2hft_client_thread_start(lane->client);
+}
