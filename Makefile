@@ -173,7 +173,7 @@ $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 # With libFuzzer's main where that is compiled for, else with one that runs files.
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(foreach name,$(wrapped_by_$(@F)),-Wl,--wrap=$(name),--wrap=$(name)64)
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(MODULES_LIBS) $(foreach name,$(wrapped_by_$(@F)),-Wl,--wrap=$(name),--wrap=$(name)64)
 $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(CONFIG_A) $(LIB_A)
 tests_of = $(patsubst tests/unit/$(1)/%.c,$(B)/tests/%,$(wildcard tests/unit/$(1)/*.c)) $(addprefix $(B)/tests/fuzz/,$(2))
 $(call tests_of,fuse,text): $(B)/lib/k2hftfuse-parts.a

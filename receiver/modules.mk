@@ -14,6 +14,11 @@ module_objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard receiver/sink/$(1)/*.c))
 # The program has none of them; its parts, which the tests take from, have all.
 RECEIVER_PARTS   := $(filter-out %/main.o $(foreach name,$(MODULES_LEFT),$(call module_objects,$(name))),$(call objects,receiver))
 RECEIVER_OBJECTS := $(filter-out $(foreach name,kafka forward otlp remote,$(call module_objects,$(name))),$(call objects,receiver))
+# Their tests are named after them.
+module_tests  = $(patsubst tests/unit/receiver/%.c,$(1)%$(2),$(foreach name,$(MODULES_LEFT),$(wildcard tests/unit/receiver/test_$(name)*.c)))
+UNIT_OBJECTS := $(filter-out $(call module_tests,$(B)/obj/tests/unit/receiver/,.o),$(UNIT_OBJECTS))
+UNIT         := $(filter-out $(call module_tests,$(B)/tests/),$(UNIT))
+MODULES_LIBS  = $(foreach name,$(MODULES_BUILT),$(foreach need,$($(name)_NEEDS),$(call pkg,--libs,$(need))))
 
 .PHONY: say-left
 say-left:

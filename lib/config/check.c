@@ -335,6 +335,38 @@ static void check_rotation(struct k2i_checker *checker)
 	}
 }
 
+/* Keys of a destination that TYPE does not have. */
+static void check_idle(struct k2i_checker *checker, const char *prefix, const char *word)
+{
+	const struct k2i_setting *setting = k2i_settings_table;
+	struct k2i_place at;
+
+	for (; setting < k2i_settings_table + k2i_settings_table_count; setting++) {
+		if (setting->section != K2I_SECTION_K2HFTFUSESVR || strncmp(setting->name, prefix, strlen(prefix)) != 0)
+			continue;
+		at = k2i_settings_key_place(checker->settings, setting->section, setting->name);
+		if (at.file)
+			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, at,
+					 "%s has no effect: TYPE does not have %s", setting->name, word);
+	}
+}
+
+static void check_forward(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+
+	if (!(settings->outputs & K2I_OUTPUT_FORWARD)) {
+		check_idle(checker, "FORWARD_", "forward");
+		return;
+	}
+	if (!settings->forward_server)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
+		      "TYPE = forward needs FORWARD_SERVER: where records go");
+	if (settings->forward_user && (!settings->forward_key_file || !settings->forward_password_file))
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FORWARD_USERNAME"),
+		      "FORWARD_USERNAME needs FORWARD_SHARED_KEY_FILE and FORWARD_PASSWORD_FILE");
+}
+
 static void check_receiver(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
@@ -364,6 +396,7 @@ static void check_receiver(struct k2i_checker *checker)
 	if (settings->frame_bytes_max > settings->window_bytes)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
 	check_rotation(checker);
+	check_forward(checker);
 }
 
 int k2i_settings_complete(struct k2i_checker *checker)

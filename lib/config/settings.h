@@ -174,7 +174,16 @@ struct k2i_settings {
 	uint64_t quarantine_bytes;     /* QUARANTINEMAX */
 	uint64_t window_bytes;         /* WINDOW */
 	uint64_t frame_bytes_max;      /* FRAMEMAX */
-	struct k2i_places *places;     /* where the file says what; NULL: it is no file's */
+	char *forward_server;          /* FORWARD_SERVER; NULL: none */
+	char *forward_tag;             /* FORWARD_TAG */
+	bool forward_compress;         /* FORWARD_COMPRESS = gzip */
+	bool forward_tls;              /* FORWARD_TLS */
+	char *forward_authority;       /* FORWARD_CA, as the files below "null": none */
+	char *forward_key_file;        /* FORWARD_SHARED_KEY_FILE */
+	char *forward_user;            /* FORWARD_USERNAME */
+	char *forward_password_file;   /* FORWARD_PASSWORD_FILE */
+	uint64_t forward_ack_timeout_ms; /* FORWARD_ACK_TIMEOUT_MS */
+	struct k2i_places *places;       /* where the file says what; NULL: it is no file's */
 };
 
 /*

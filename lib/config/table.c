@@ -91,6 +91,7 @@ static const struct k2i_word compressions[] = {
 	{"always", K2HFT_COMPRESS_ALWAYS, false},
 	{0},
 };
+static const struct k2i_word forward_compressions[] = {{"none", 0, false}, {"gzip", 1, false}, {0}};
 static const struct k2i_word reloads[] = {{"signal", 0, false}, {"auto", 1, false}, {0}};
 static const struct k2i_word verdicts[] = {{"ALLOW", 1, false}, {"DENY", 0, false}, {0}};
 static const struct k2i_word outputs[] = {
@@ -144,6 +145,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_VERDICT] = verdicts,
 		[K2I_TYPE_OUTPUTS] = outputs,
 		[K2I_TYPE_TLS_VERSION] = tls_versions,
+		[K2I_TYPE_FORWARD_COMPRESS] = forward_compressions,
 		[K2I_TYPE_OPEN_MODE] = open_modes,
 		[K2I_TYPE_CACHE] = caches,
 		[K2I_TYPE_FILE_SYNC] = file_syncs,

@@ -17,8 +17,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 OWNERS = (
     (r"xxhash\.h", r"lib/base/hash_xxh3\.h"),
     (r"lz4\w*\.h", r"lib/frame/lz4\.c"),
-    (r"openssl/.*", r"lib/net/tls/\w+\.[ch]"),
-    (r"z(lib|std)\.h", r"receiver/sink/rotation/pack\.c"),
+    (r"openssl/.*", r"lib/net/tls/\w+\.[ch]|receiver/sink/forward/(greeting|message)\.c"),
+    (r"z(lib|std)\.h", r"receiver/sink/rotation/pack\.c|receiver/sink/forward/message\.c"),
     (r"ini\.h", r"lib/config/ini\.c"),
     (r"pcre2\w*\.h", r"lib/app/rules/pattern\.c"),
     (r"yaml\.h", r"lib/config/.*"),

@@ -151,11 +151,29 @@ static bool held_print(FILE *output, const struct json_value *array, const char 
 	return first != NULL;
 }
 
+/* The first destination on other machines that holds records, since when, and why. */
+static bool destination_print(FILE *output, const struct json_value *status)
+{
+	static const char *const names[] = {"forward"};
+
+	for (size_t number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
+		const struct json_value *array = json_get(status, names[number]), *row = array ? array->first : NULL;
+
+		if (!row || !*json_text(row, "held"))
+			continue;
+		(void)fprintf(output, "records for %s wait for ", names[number]);
+		age_print(output, number_of(row, "waiting_s") * K2I_SECOND_NS);
+		(void)fprintf(output, ": %s", json_text(row, "held"));
+		return true;
+	}
+	return false;
+}
+
 static enum stat_verdict receiver_verdict(FILE *output, const struct json_value *status)
 {
 	unsigned senders = count_of(json_get(status, "connections"));
 
-	if (held_print(output, json_get(status, "files"), "file", "path") ||
+	if (destination_print(output, status) || held_print(output, json_get(status, "files"), "file", "path") ||
 	    held_print(output, json_get(status, "connections"), "sender's data", "peer"))
 		return STAT_STUCK;
 	if (senders)

@@ -191,6 +191,21 @@ void k2i_format_free(struct k2i_format *format)
 	free(format);
 }
 
+int k2i_format_compile_name(const char *format, const char *time_format, struct k2i_format **compiled, char *message,
+			    size_t message_room)
+{
+	int error = k2i_format_compile(format, time_format, compiled, message, message_room);
+	const bool *uses = error ? NULL : (*compiled)->uses;
+
+	if (error || (!uses[K2I_FORMAT_RECORD] && !uses[K2I_FORMAT_TRIMMED] && !uses[K2I_FORMAT_JSON]))
+		return error;
+	(void)snprintf(message, message_room,
+		       "\"%s\" is made of where a record comes from: it has none of %%L, %%l and %%J", format);
+	k2i_format_free(*compiled);
+	*compiled = NULL;
+	return -EINVAL;
+}
+
 bool k2i_format_plain(const struct k2i_format *format)
 {
 	return format->plain;

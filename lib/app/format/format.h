@@ -28,6 +28,9 @@ struct k2i_format;
  */
 int k2i_format_compile(const char *format, const char *time_format, struct k2i_format **compiled, char *message,
 		       size_t message_room);
+/* The same for a name, which is made of where a record comes from: also -EINVAL with a directive of the record itself. */
+int k2i_format_compile_name(const char *format, const char *time_format, struct k2i_format **compiled, char *message,
+			    size_t message_room);
 void k2i_format_free(struct k2i_format *format);
 
 /* Plain %L: records go out as they came. */
@@ -61,6 +64,10 @@ struct k2i_format_buffer {
 #define K2I_FORMAT_ENOUGH_BYTES (1024u * 1024)
 int k2i_format_records(const struct k2i_format *format, const struct k2i_format_origin *origin, bool binary,
 		       const char *payload, size_t payload_bytes, size_t *taken, struct k2i_format_buffer *output);
+
+/* The name of a format that k2i_format_compile_name has compiled, in place of what `output` has; not terminated. -ENOMEM */
+int k2i_format_name(const struct k2i_format *format, const struct k2i_format_origin *origin,
+		    struct k2i_format_buffer *output);
 
 /*
  * strftime with `%-` as nine digits of nanoseconds, in local time; `output` is terminated. Returns the length, -EINVAL

@@ -214,3 +214,10 @@ int k2i_format_records(const struct k2i_format *format, const struct k2i_format_
 		*taken = (size_t)(next - payload);
 	return 0;
 }
+
+int k2i_format_name(const struct k2i_format *format, const struct k2i_format_origin *origin,
+		    struct k2i_format_buffer *output)
+{
+	output->bytes = 0;
+	return k2i_format_records(format, origin, true, "", 1, NULL, output);
+}

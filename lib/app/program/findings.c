@@ -12,6 +12,7 @@
 #include "app/format/format.h"
 #include "app/format/parts.h"
 #include "app/plugin/command.h"
+#include "app/program/module.h"
 #include "app/rules/hosts.h"
 #include "app/rules/rules.h"
 #include "base/log.h"
@@ -128,6 +129,36 @@ static void plugin_check(struct k2i_checker *checker, struct k2i_place key_place
 	if (k2i_plugin_command_parse(plugin, &command, message, sizeof(message)))
 		k2i_checker_find(checker, K2I_FINDING_ERROR, key_place, "%s = %s: %s", key, plugin, message);
 	k2i_plugin_command_free(command);
+}
+
+/* Modules that TYPE asks for. */
+static void modules_check(struct k2i_checker *checker)
+{
+	static const struct {
+		unsigned output;
+		const char *name;
+	} modules[] = {{K2I_OUTPUT_KAFKA, "kafka"}, {K2I_OUTPUT_FORWARD, "forward"}, {K2I_OUTPUT_OTLP, "otlp"}};
+	char path[PATH_MAX];
+
+	for (size_t number = 0; number < sizeof(modules) / sizeof(modules[0]); number++) {
+		if (checker->settings->outputs & modules[number].output && k2i_module_path(modules[number].name, path))
+			k2i_checker_find(checker, K2I_FINDING_ERROR, place_of(checker, "TYPE"),
+					 "TYPE has %s, whose module %s is not there; install " K2I_MODULE_PACKAGE "%s",
+					 modules[number].name, path, modules[number].name);
+	}
+}
+
+static void tag_check(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	struct k2i_format *format = NULL;
+	char message[512] = "";
+
+	if (settings->outputs & K2I_OUTPUT_FORWARD &&
+	    k2i_format_compile_name(settings->forward_tag, settings->time_format, &format, message, sizeof(message)))
+		k2i_checker_find(checker, K2I_FINDING_ERROR, place_of(checker, "FORWARD_TAG"), "FORWARD_TAG: %s",
+				 message);
+	k2i_format_free(format);
 }
 
 /* Rules ---------------------------------------------------------------------------------------------------------- */
@@ -247,6 +278,8 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 	output_check(checker);
 	plugin_check(checker, place_of(checker, "PLUGIN"), "PLUGIN", (*settings)->plugin);
 	plugin_check(checker, place_of(checker, "POSTROTATE"), "POSTROTATE", (*settings)->post_rotate);
+	tag_check(checker);
+	modules_check(checker);
 	return status == -ENOMEM ? status : 0;
 }
 

@@ -23,6 +23,7 @@ struct k2i_remote_piece {
 	struct k2i_format_origin origin; /* the strings stand behind the records */
 	bool binary;                     /* one record; else each ends with \n */
 	enum k2i_remote_fate fate;
+	unsigned progress; /* the kind's own, 0 at first */
 	uint32_t record_count;
 	uint64_t taken_ns;
 	size_t bytes, room; /* room: of all of it */

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 BIN = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin"))
+MODULES = os.path.join(BIN, "../lib/k2hft")
 WAIT_S = 60
 
 
@@ -24,10 +25,10 @@ class Ended(Exception):
 
 
 class Receiver:
-    def __init__(self, work, general="", own="", port=0):
+    def __init__(self, work, general="", own="", port=0, kind="file"):
         self.log = os.path.join(work, "log")
         with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
-            conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = {work}/out\n{own}\n")
+            conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\nTYPE = {kind}\nFILE_BASEDIR = {work}/out\n{own}\n")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", f"127.0.0.1:{port}"],
                                             stdin=subprocess.DEVNULL, stderr=log)
