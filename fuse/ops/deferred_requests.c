@@ -102,6 +102,15 @@ void k2i_deferred_requests_run(struct k2i_mount *mount)
 	requests_serve(mount);
 }
 
+unsigned k2i_deferred_requests_count(const struct k2i_mount *mount)
+{
+	unsigned count = 0;
+
+	for (const struct k2i_deferred_request *kept = mount->deferred_requests->first; kept; kept = kept->next)
+		count++;
+	return count;
+}
+
 bool k2i_deferred_requests_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
 	struct k2i_deferred_request **place = &mount->deferred_requests->first;

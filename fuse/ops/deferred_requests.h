@@ -30,6 +30,8 @@ void k2i_deferred_request_want(fuse_req_t req);
 void k2i_deferred_requests_serve(struct k2i_mount *mount, const struct fuse_buf *buffer);
 /* Serves again what waits, if something was acknowledged since, or after a while. */
 void k2i_deferred_requests_run(struct k2i_mount *mount);
+/* How many wait. */
+unsigned k2i_deferred_requests_count(const struct k2i_mount *mount);
 /* The kernel's INTERRUPT. false: no such request waits. */
 bool k2i_deferred_requests_interrupt(struct k2i_mount *mount, uint64_t unique);
 

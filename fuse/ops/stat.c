@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fuse/base/mount.h"
+#include "fuse/ops/deferred_requests.h"
 #include "fuse/ops/ops.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/handles.h"
@@ -24,6 +25,17 @@ struct stat_text {
 	char text[];
 };
 
+/* Requests that the kernel waits for an answer to, and with it a program. */
+static uint64_t writers_waiting(const struct k2i_mount *mount)
+{
+	uint64_t count = k2i_deferred_requests_count(mount);
+
+	for (const struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next)
+		for (const struct k2i_queued *item = queue->first; item; item = item->next)
+			count += item->kind == K2I_QUEUED_WRITE && item->unique;
+	return count;
+}
+
 /* In the order of the table. */
 static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_COUNTER_COUNT])
 {
@@ -37,6 +49,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	counts.names = k2i_nodes_used(mount->nodes);
 	counts.held_bytes = mount->handles->held_bytes;
 	counts.waiting_bytes = mount->queues->bytes + mount->queues->cached_bytes;
+	counts.waiting_writers = writers_waiting(mount);
 	k2i_feeder_counts(mount, &counts);
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"

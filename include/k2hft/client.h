@@ -99,11 +99,12 @@ struct k2hft_client_stats {
 	uint32_t unsettled;         /* receivers that still can have such records */
 	uint32_t target;            /* 0: the home; n: others[n - 1]; more: one that was taken out of them */
 	char last_error[256];       /* why there is no connection; "" if there is one */
+	uint64_t acked_ns;          /* when something was acknowledged last, CLOCK_MONOTONIC; 0: nothing was yet */
 };
 #define K2HFT_CLIENT_STATS_INIT                                                                                        \
 	{                                                                                                              \
 		sizeof(struct k2hft_client_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-			""                                                                                             \
+			"", 0                                                                                          \
 	}
 
 /*

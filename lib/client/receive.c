@@ -74,8 +74,10 @@ static void ack_take(struct k2hft_client *client, const uint8_t *body, size_t bo
 	}
 	client->positions.window_end = ack.window_end;
 	status_log(client, ack.status, now_ns);
-	if (known > 0)
-		client->positions.acked = ack.position;
+	if (known <= 0)
+		return;
+	client->positions.acked = ack.position;
+	client->stats.acked_ns = now_ns;
 }
 
 static void ping_take(struct k2hft_client *client, uint8_t type, const uint8_t *body, size_t body_bytes,

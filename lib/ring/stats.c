@@ -11,9 +11,9 @@ static uint64_t word(_Atomic uint64_t *from)
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static_assert(offsetof(struct k2hft_ring_stats, retracted_records) + sizeof(uint64_t) ==
+static_assert(offsetof(struct k2hft_ring_stats, retracted_records) + 2 * sizeof(uint64_t) ==
 		      sizeof(struct k2hft_ring_stats),
-	      "the counts are the last fields");
+	      "the counts are the last fields but one");
 
 static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *stats)
 {
@@ -62,6 +62,7 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 		.damaged_bytes = word(&header->damaged_bytes),
 		.streams = k2i_streams_declared(ring),
 		.streams_forgotten = ring->streams_forgotten,
+		.waiting_producers = atomic_load_explicit(&header->space_waiters, memory_order_relaxed),
 	};
 	uint64_t counts[K2I_RING_COUNT_COUNT];
 

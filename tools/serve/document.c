@@ -72,11 +72,16 @@ static void label_add(struct k2i_report *report, const char *name, const char *v
 	k2i_report_add(report, "\"");
 }
 
+/* `lane`, `stream`: NULL, or whose it is. */
 static void sample_add(struct k2i_report *report, const char *name, const struct serve_target *target,
-		       const struct json_value *stream, double value)
+		       const struct json_value *lane, const struct json_value *stream, double value)
 {
 	k2i_report_add(report, "%s{", name);
 	label_add(report, "target", target->name);
+	if (lane) {
+		k2i_report_add(report, ",");
+		label_add(report, "lane", json_text(lane, "home"));
+	}
 	if (stream) {
 		k2i_report_add(report, ",");
 		label_add(report, "stream", json_text(stream, "path"));
@@ -104,7 +109,7 @@ static void counters_add(struct k2i_report *report, const struct k2i_counter_tab
 				head_add(report, name, counter->kind == K2I_COUNTER ? "counter" : "gauge",
 					 counter->help);
 			headed = true;
-			sample_add(report, name, &targets[at], NULL,
+			sample_add(report, name, &targets[at], NULL, NULL,
 				   (double)stat_counter(targets[at].status, table, number));
 		}
 	}
@@ -143,6 +148,14 @@ static bool connected_get(const struct serve_target *target, double *value)
 	return client != NULL;
 }
 
+static bool ack_age_get(const struct serve_target *target, double *value)
+{
+	double last_ns = json_number(json_get(target->status, "client"), "last_ack_ns", 0);
+
+	*value = age_s(last_ns);
+	return last_ns > 0;
+}
+
 static bool backlog_get(const struct serve_target *target, const char *name, double *value)
 {
 	const struct json_value *backlog = json_get(target->status, "backlog");
@@ -173,6 +186,7 @@ static const struct gauge gauges[] = {
 	{"k2hft_up", "whether the target answered", up_get},
 	{"k2hft_stuck", "whether records wait that nobody takes, or that can't be written", stuck_get},
 	{"k2hft_connected", "whether the sender is connected to its receiver", connected_get},
+	{"k2hft_last_ack_age_seconds", "time since the receiver acknowledged something", ack_age_get},
 	{"k2hft_backlog_records", "records that are written and not acknowledged", backlog_records_get},
 	{"k2hft_backlog_bytes", "bytes of these records", backlog_bytes_get},
 	{"k2hft_backlog_age_seconds", "age of the oldest of these records", backlog_age_get},
@@ -186,7 +200,7 @@ static void gauge_add(struct k2i_report *report, const struct gauge *gauge, cons
 	head_add(report, gauge->name, "gauge", gauge->help);
 	for (size_t at = 0; at < count; at++)
 		if (gauge->get(&targets[at], &value))
-			sample_add(report, gauge->name, &targets[at], NULL, value);
+			sample_add(report, gauge->name, &targets[at], NULL, NULL, value);
 }
 
 static void streams_add(struct k2i_report *report, const struct serve_target *targets, size_t count)
@@ -199,7 +213,63 @@ static void streams_add(struct k2i_report *report, const struct serve_target *ta
 		const struct json_value *stream = streams ? streams->first : NULL;
 
 		for (unsigned shown = 0; stream && shown < STREAMS_MAX; stream = stream->next, shown++)
-			sample_add(report, name, &targets[at], stream, json_number(stream, "records", 0));
+			sample_add(report, name, &targets[at], NULL, stream, json_number(stream, "records", 0));
+	}
+}
+
+/* The same of each lane of senders that have several. */
+struct lane_gauge {
+	const char *name, *help;
+	double (*get)(const struct json_value *status, const struct json_value *lane);
+};
+
+static double lane_connected(const struct json_value *status, const struct json_value *lane)
+{
+	(void)status;
+	return strcmp(json_text(lane, "state"), "connected") == 0;
+}
+
+static double lane_records(const struct json_value *status, const struct json_value *lane)
+{
+	(void)status;
+	return json_number(lane, "unacked_records", 0);
+}
+
+static double lane_bytes(const struct json_value *status, const struct json_value *lane)
+{
+	(void)status;
+	return json_number(lane, "unacked_bytes", 0);
+}
+
+static double lane_age(const struct json_value *status, const struct json_value *lane)
+{
+	return age_s(json_number(stat_lane_backlog(status, lane), "oldest_ns", 0));
+}
+
+static double lane_ack_age(const struct json_value *status, const struct json_value *lane)
+{
+	(void)status;
+	return age_s(json_number(lane, "last_ack_ns", 0));
+}
+
+static const struct lane_gauge lane_gauges[] = {
+	{"k2hft_lane_connected", "whether the lane is connected to a receiver", lane_connected},
+	{"k2hft_lane_backlog_records", "records of the lane that are written and not acknowledged", lane_records},
+	{"k2hft_lane_backlog_bytes", "room of the lane's ring that they take", lane_bytes},
+	{"k2hft_lane_backlog_age_seconds", "age of the oldest of them; 0 if the ring can't be read", lane_age},
+	{"k2hft_lane_last_ack_age_seconds", "time since a receiver acknowledged something; 0: never", lane_ack_age},
+};
+
+static void lanes_add(struct k2i_report *report, const struct lane_gauge *gauge, const struct serve_target *targets,
+		      size_t count)
+{
+	head_add(report, gauge->name, "gauge", gauge->help);
+	for (size_t at = 0; at < count; at++) {
+		const struct json_value *lanes = json_get(targets[at].status, "lanes");
+		const struct json_value *lane = lanes ? lanes->first : NULL;
+
+		for (unsigned shown = 0; lane && shown < STAT_LANES_MAX; lane = lane->next, shown++)
+			sample_add(report, gauge->name, &targets[at], lane, NULL, gauge->get(targets[at].status, lane));
 	}
 }
 
@@ -230,6 +300,8 @@ char *serve_metrics_make(const struct serve_target *targets, size_t count)
 
 	for (size_t at = 0; at < sizeof(gauges) / sizeof(gauges[0]); at++)
 		gauge_add(&report, &gauges[at], targets, count);
+	for (size_t at = 0; at < sizeof(lane_gauges) / sizeof(lane_gauges[0]); at++)
+		lanes_add(&report, &lane_gauges[at], targets, count);
 	streams_add(&report, targets, count);
 	latencies_add(&report, targets, count);
 	for (size_t table = 0; table < K2I_COUNTER_TABLES; table++)

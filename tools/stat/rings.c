@@ -10,6 +10,16 @@
 
 #include "config/path.h"
 
+const struct json_value *stat_lane_backlog(const struct json_value *status, const struct json_value *lane)
+{
+	const struct json_value *rings = json_get(json_get(status, "backlog"), "rings");
+	const struct json_value *ring = rings ? rings->first : NULL;
+
+	while (ring && strcmp(json_text(ring, "ring_file"), json_text(lane, "ring_file")) != 0)
+		ring = ring->next;
+	return ring;
+}
+
 static int ring_add(struct stat_targets *rings, const char *path)
 {
 	rings->names[rings->count] = strdup(path);

@@ -85,7 +85,7 @@ static struct row lane_row(const struct stat_target *target, const struct json_v
 					 seconds_of(target)),
 		.bytes_per_s = -1,
 		.waiting = number_of(lane, "unacked_records"),
-		.oldest_ns = number_of(lane, "oldest_ns"),
+		.oldest_ns = number_of(stat_lane_backlog(target->now, lane), "oldest_ns"),
 		.lane = true,
 	};
 }

@@ -42,6 +42,9 @@ int stat_rings_find(const char *target, int timeout_ms, struct stat_targets *rin
 #define STAT_LANES_MAX 64u
 void stat_backlog_report(struct k2i_report *report, const char *const ring_paths[], size_t count);
 
+/* The backlog of a lane, by its ring's file; NULL: it is not known. */
+const struct json_value *stat_lane_backlog(const struct json_value *status, const struct json_value *lane);
+
 enum stat_verdict {
 	STAT_FINE,     /* nothing waits but what is on its way */
 	STAT_PROGRESS, /* records wait, and the receiver takes them */

@@ -160,9 +160,14 @@ static void client_state(struct k2i_report *report, const struct k2hft_client_st
 {
 	static const char *const states[4] = {"waiting", "connecting", "greeting", "connected"};
 	static const char *const statuses[4] = {"ok", "slow", "full", "failed"};
+	uint64_t now_ns = k2i_clock_now_ns();
 
 	k2i_report_text(report, "state", name_of(states, stats->state));
 	k2i_report_text(report, "receiver_status", name_of(statuses, stats->status));
+	k2i_report_number(report, "last_ack_ns",
+			  stats->acked_ns && now_ns > stats->acked_ns
+				  ? k2i_clock_ns(CLOCK_REALTIME) - (now_ns - stats->acked_ns)
+				  : 0);
 }
 
 void k2i_report_client(struct k2i_report *report, const char *host, const char *port,

@@ -54,11 +54,11 @@ static void with_a_size_they_grow_behind_the_last_field(void **state)
 	if (!words_have_64_bits())
 		skip();
 	LAST(k2hft_ring_options, reserved, 28);
-	LAST(k2hft_ring_stats, retracted_records, 288);
+	LAST(k2hft_ring_stats, waiting_producers, 296);
 	LAST(k2hft_tls_options, reserved, 44);
 	LAST(k2hft_client_options, failover_ms, 100);
 	LAST(k2hft_lease, reserved, 20);
-	LAST(k2hft_client_stats, last_error, 168);
+	LAST(k2hft_client_stats, acked_ns, 424);
 	LAST(k2hft_sender_options, tls, 80);
 	LAST(k2hft_sender_stats, pieces, 48);
 }
