@@ -64,6 +64,10 @@ dist:                   ## the sources of the commit, build/k2hft-VERSION.tar.gz
 	$(Q)packaging/sbom.py $(B)/k2hft-$(VERSION).tar.gz > $(B)/k2hft-$(VERSION).spdx.json
 	$(call say,DIST,$(B)/k2hft-$(VERSION).tar.gz)
 
+html:                   ## the manual as a site, into build/html, with an index and a search; needs mandoc
+	$(Q)man/website.py $(B)/html
+	$(call say,HTML,$(B)/html/index.html)
+
 abi:                    ## the interface of the libraries as it is now, into abi/ and debian/*.symbols, which tests compare with
 	$(Q)for l in $(LIBRARIES); do $(ABIDW) $(B)/lib/$$l.so.$(VERSION) >abi/$$l.abi || exit 1; \
 		{ sed '/^ k2hft_/d' debian/$${l}0.symbols; sed -n 's/^\t\(k2hft_[a-z0-9_]*\);$$/ \1@K2HFT_$(VERSION) $(VERSION)/p' lib/$${l#lib}.map | \
@@ -71,4 +75,4 @@ abi:                    ## the interface of the libraries as it is now, into abi
 ABIDW = abidw --headers-dir include/k2hft --drop-private-types --no-corpus-path --no-show-locs --no-comp-dir-path \
 	--drop-undefined-syms --type-id-style hash
 abi: all
-.PHONY: abi
+.PHONY: abi html

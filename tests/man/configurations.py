@@ -56,7 +56,8 @@ def main():
                 continue
             name = os.path.join(folder, "it.ini" if text.lstrip().startswith(("[", "#")) else "it.yaml")
             with open(name, "w", encoding="utf-8") as file:
-                file.write(text.replace("/etc/k2hft/key", key))
+                text = text.replace("/etc/k2hft/key", key)
+                file.write(re.sub(r"^(FILE_BASEDIR\s*=\s*).*", rf"\1{folder}", text, flags=re.M))  # that anybody may use
             count += 1
             strict = [] if text.startswith(OLD) else ["--strict"]
             done = subprocess.run([k2hft, "check", *strict, name], capture_output=True, text=True, check=False)
