@@ -13,6 +13,7 @@
 
 #include "app/program/ring_stats.h"
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/thread.h"
 #include "fuse/base/mount.h"
 #include "fuse/copy/outputfile.h"
@@ -262,8 +263,11 @@ static bool lane_release(struct k2i_fed_lane *lane)
 		free(span);
 	}
 	(void)pthread_mutex_unlock(&lane->feeder->mutex);
-	if (end)
+	if (end) {
+		K2I_CRASH(plugin_release_before);
 		(void)k2hft_ring_release(lane->lane->ring, end);
+		K2I_CRASH(plugin_released);
+	}
 	return end != 0;
 }
 

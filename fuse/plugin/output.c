@@ -7,6 +7,7 @@
 
 #include "app/program/report.h"
 #include "base/clock.h"
+#include "base/crash.h"
 #include "fuse/base/mount.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/intake/handles.h"
@@ -122,7 +123,9 @@ static void output_write(struct k2i_mount *mount, struct k2i_fed *fed)
 	/* Beyond what waits already the plug-in waits. */
 	if (handle->queued)
 		return;
+	K2I_CRASH(plugin_take_before);
 	k2i_write_take(mount, &write, handle, false);
+	K2I_CRASH(plugin_taken);
 	fed->written_bytes = 0;
 }
 

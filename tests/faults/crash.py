@@ -22,17 +22,17 @@ LAPS_IN_WORLD = 15
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
-        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": []}
+        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": [], "plugged": []}
         for name in self.options.point or POINTS:
             point = POINTS[name]
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
-                if point.need in ("carried", "lanes", "settled", "rotated"):
+                if point.need in ("carried", "lanes", "settled", "rotated", "plugged"):
                     level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
             # The steps of a mount are the same for each copy.
-            if point.who == "mount" and point.need != "lanes":
+            if point.who == "mount" and point.need not in ("lanes", "plugged"):
                 levels["lanes"].append(Crash.of(point, "mount", times))
         for laps in levels.values():
             self.random.shuffle(laps)
@@ -42,8 +42,8 @@ class Crashes(Harness):
             del levels[level][:LAPS_IN_WORLD]
 
     def world_of(self, kind, chance):
-        world = World(self.options, chance, "plain")
-        world.level = self.random.choice(("written", "synced")) if kind in ("carried", "lanes", "settled", "rotated") else kind
+        world = World(self.options, chance, "plugins" if kind == "plugged" else "plain")
+        world.level = self.random.choice(("written", "synced")) if kind in ("carried", "lanes", "settled", "rotated", "plugged") else kind
         if kind == "carried":
             world.send_pieces()
         elif kind == "rotated":

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "receiver/base/text.h"
 #include "receiver/sink/exec/internal.h"
 #include "receiver/sink/render.h"
@@ -196,6 +197,7 @@ static void blocks_push(struct k2i_group *group, struct k2i_pending_group *pendi
 		k2i_plugin_push(target->plugin, target->block);
 		target->block = NULL;
 	}
+	K2I_CRASH(exec_pushed);
 }
 
 static int group_store(struct k2i_group *group, struct k2i_sink_report *report)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "receiver/base/text.h"
 #include "receiver/sink/exec/internal.h"
 
@@ -53,7 +54,9 @@ static void block_taken(void *argument, struct k2i_plugin_block *block, int erro
 
 	atomic_fetch_sub(&exec->waiting_bytes, block->bytes);
 	k2i_outputs_lent_written(exec->outputs);
+	K2I_CRASH(exec_read);
 	k2i_pending_done(&exec->pending, block->owner, error);
+	K2I_CRASH(exec_told);
 	if (k2i_plugin_waiting(target->plugin) <= exec->settings->window_bytes / 2 && !k2i_exec_target_full(target))
 		waiters_wake(exec, target);
 }

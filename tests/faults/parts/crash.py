@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from .kinds import Fault
+from .kinds import Fault, plugin_excuses, plugins_end
 from .process import Trouble, quiet, wait_until
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -161,7 +161,7 @@ class Crash(Fault):
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
         before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
-        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes")
+        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged")
         steps = []
         for number in range(self.times):
             steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]
@@ -318,9 +318,13 @@ class Crash(Fault):
             raise Trouble(f"{self.point.name}: a file that was being made is left")
         elif self.rings:
             self.rings.finish()
+        elif self.point.need == "plugged":
+            plugins_end(self.lap)
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""
+        if self.point.need == "plugged":
+            return plugin_excuses(self.lap, self.role, sender, what)
         if sender is not self.sender:
             return False
         return what == "damaged" and self.lap.in_pieces() or what == "lost" and self.point.need == "damage"

@@ -170,6 +170,23 @@ class BothKill(Fault):
         return what == "damaged" and sender is self.victim and self.lap.in_pieces()
 
 
+def plugins_end(lap):
+    """What plug-ins have read is in the files when they have ended."""
+    wait_until(lambda: not lap.world.plugins(True), 30, "the mount's plug-ins end with their writers")
+    for sender in lap.senders():
+        sender.finish(60)
+    lap.world.receiver.signal(signal.SIGHUP)
+    wait_until(lambda: not lap.world.plugins(False), 30, "the receiver's plug-ins end")
+
+
+def plugin_excuses(lap, role, sender, what):
+    """What plug-ins have read and their program has not noted comes again; they write it while the next ones begin.
+    What those of a mount wrote and its worker has not taken is lost."""
+    if role == "receiver":
+        return what in ("repeated", "late", "damaged")
+    return sender is lap.mount and what in ("repeated", "late", "damaged", "lost")
+
+
 class Plugins(Fault):
     """Of receiver and mount, which have cat as a plug-in."""
     world = "plugins"
@@ -191,12 +208,7 @@ class Plugins(Fault):
             self.kill()
 
     def after(self):
-        """What plug-ins have read is in the files when they have ended."""
-        wait_until(lambda: not self.at.plugins(True), 30, "the mount's plug-ins end with their writers")
-        for sender in self.lap.senders():
-            sender.finish(60)
-        self.at.receiver.signal(signal.SIGHUP)
-        wait_until(lambda: not self.at.plugins(False), 30, "the receiver's plug-ins end")
+        plugins_end(self.lap)
 
 
 class PluginKill(Plugins):
@@ -214,7 +226,6 @@ class PluginKill(Plugins):
 
 
 class PluginReceiverKill(Plugins):
-    """What plug-ins have read and the ledger has not comes again, and they may write it while the next ones begin."""
     name = "plugin-receiver"
 
     def kill(self):
@@ -222,13 +233,11 @@ class PluginReceiverKill(Plugins):
         self.pause(0, 0.2)
         self.at.receiver_start()
 
-    def excuses(self, _sender, what):
-        return what in ("repeated", "late", "damaged")
+    def excuses(self, sender, what):
+        return plugin_excuses(self.lap, "receiver", sender, what)
 
 
 class PluginWorkerKill(Plugins):
-    """Of the mount: what its plug-ins have read and it has not noted comes again; what they wrote and it has not taken
-    is lost."""
     name = "plugin-worker"
 
     def kill(self):
@@ -242,7 +251,7 @@ class PluginWorkerKill(Plugins):
             self.lap.not_injected = "this mount has no worker beside its keeper"
 
     def excuses(self, sender, what):
-        return sender is self.lap.mount and what in ("repeated", "late", "damaged", "lost")
+        return plugin_excuses(self.lap, "mount", sender, what)
 
 
 class ReceiverTerm(Fault):
