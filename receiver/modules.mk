@@ -5,12 +5,14 @@
 SINK_MODULES  := $(foreach name,kafka forward otlp,$(if $(wildcard receiver/sink/$(name)/*.c),$(name)))
 forward_NEEDS := zlib
 kafka_NEEDS   := rdkafka
-otlp_NEEDS    := libcurl
-module_missing = $(strip $(foreach need,$($(1)_NEEDS),$(if $(call pkg,--modversion,$(need)),,$(need))))
+otlp_NEEDS    := libcurl libprotobuf-c zlib
+otlp_TOOLS    := protoc-c
+module_missing = $(strip $(foreach need,$($(1)_NEEDS),$(if $(call pkg,--modversion,$(need)),,$(need))) \
+	$(foreach tool,$($(1)_TOOLS),$(if $(shell command -v $(tool)),,$(tool))))
 MODULES_LEFT  := $(foreach name,$(SINK_MODULES),$(if $(call module_missing,$(name)),$(name)))
 MODULES_BUILT := $(filter-out $(MODULES_LEFT),$(SINK_MODULES))
 MODULES_SO    := $(MODULES_BUILT:%=$(B)/lib/k2hft/%.so)
-module_objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard receiver/sink/$(1)/*.c))
+module_objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard receiver/sink/$(1)/*.c)) $(patsubst %.proto,$(B)/obj/%.pb-c.o,$(wildcard receiver/sink/$(1)/*.proto))
 # The program has none of them; its parts, which the tests take from, have all.
 RECEIVER_PARTS   := $(filter-out %/main.o $(foreach name,$(MODULES_LEFT),$(call module_objects,$(name))),$(call objects,receiver))
 RECEIVER_OBJECTS := $(filter-out $(foreach name,kafka forward otlp remote,$(call module_objects,$(name))),$(call objects,receiver))
@@ -38,3 +40,14 @@ $(MODULES_SO): $(B)/lib/k2hftfusesvr-parts.a $(APP_A) $(CONFIG_A) $(BASE_A) $(LI
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -shared $(CFLAGS) $(LINK) $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -Wl,--version-script=receiver/sink/module.map \
 		$(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_SO) $(LIBS) $(app_LIBS) $(config_LIBS) $(lib_LIBS)
+
+# Messages of protocol buffers become sources of C, whose warnings are nobody's here.
+$(B)/obj/%.pb-c.c: %.proto
+	$(call say,PROTOC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)protoc-c -I$(<D) --c_out=$(@D) $<
+$(B)/obj/%.pb-c.o: $(B)/obj/%.pb-c.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)$(CC) $(COMPILE) $(call cflags_of,libprotobuf-c) -w $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
+$(call module_objects,otlp): override CPPFLAGS += -iquote $(B)/obj
+$(filter-out %.pb-c.o,$(call module_objects,otlp)): | $(patsubst %.proto,$(B)/obj/%.pb-c.c,$(wildcard receiver/sink/otlp/*.proto))

@@ -367,6 +367,23 @@ static void check_forward(struct k2i_checker *checker)
 		      "FORWARD_USERNAME needs FORWARD_SHARED_KEY_FILE and FORWARD_PASSWORD_FILE");
 }
 
+static void check_otlp(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+
+	if (!(settings->outputs & K2I_OUTPUT_OTLP)) {
+		check_idle(checker, "OTLP_", "otlp");
+		return;
+	}
+	if (!settings->otlp_endpoint)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
+		      "TYPE = otlp needs OTLP_ENDPOINT: where records go, as http://HOST:4318");
+	if (!settings->otlp_certificate != !settings->otlp_private_key)
+		error(checker,
+		      place(checker, K2I_SECTION_K2HFTFUSESVR, settings->otlp_private_key ? "OTLP_KEY" : "OTLP_CERT"),
+		      "OTLP_CERT and OTLP_KEY need each other");
+}
+
 static void check_receiver(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
@@ -397,6 +414,7 @@ static void check_receiver(struct k2i_checker *checker)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
 	check_rotation(checker);
 	check_forward(checker);
+	check_otlp(checker);
 }
 
 int k2i_settings_complete(struct k2i_checker *checker)

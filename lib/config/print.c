@@ -104,8 +104,8 @@ static void words_print(const struct k2i_word *words, FILE *output)
 static void row_print(const struct k2i_setting *setting, FILE *output)
 {
 	static const char *const types[K2I_TYPE_COUNT] = {
-		"text", "path", "relative", "target", "output", "file",   "command", "period",
-		"keep", "host", "pattern",  "prefix", "filter", "number", "size",    "mode"};
+		"text", "path", "relative", "target", "output", "file",   "command", "period", "keep",
+		"host", "URL",  "pattern",  "prefix", "filter", "number", "size",    "mode"};
 	static const char *const effects[] = {"setting", "none", "refused"};
 	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
 

@@ -183,6 +183,14 @@ struct k2i_settings {
 	char *forward_user;            /* FORWARD_USERNAME */
 	char *forward_password_file;   /* FORWARD_PASSWORD_FILE */
 	uint64_t forward_ack_timeout_ms; /* FORWARD_ACK_TIMEOUT_MS */
+	char *otlp_endpoint;             /* OTLP_ENDPOINT */
+	char *otlp_headers;              /* OTLP_HEADERS: NAME=VALUE, commas between them; NULL: none */
+	char *otlp_headers_file;         /* OTLP_HEADERS_FILE: such a header in each line; NULL: none */
+	char *otlp_authority;            /* OTLP_CA; NULL: the system's */
+	char *otlp_certificate;          /* OTLP_CERT; NULL: none */
+	char *otlp_private_key;          /* OTLP_KEY */
+	uint64_t otlp_timeout_ms;        /* OTLP_TIMEOUT_MS */
+	bool otlp_gzip;                  /* OTLP_COMPRESS */
 	struct k2i_places *places;       /* where the file says what; NULL: it is no file's */
 };
 

@@ -145,7 +145,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_VERDICT] = verdicts,
 		[K2I_TYPE_OUTPUTS] = outputs,
 		[K2I_TYPE_TLS_VERSION] = tls_versions,
-		[K2I_TYPE_FORWARD_COMPRESS] = forward_compressions,
+		[K2I_TYPE_GZIP] = forward_compressions,
 		[K2I_TYPE_OPEN_MODE] = open_modes,
 		[K2I_TYPE_CACHE] = caches,
 		[K2I_TYPE_FILE_SYNC] = file_syncs,

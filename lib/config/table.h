@@ -17,6 +17,7 @@ enum k2i_value_type {
 	K2I_TYPE_PERIOD,   /* rotation.h */
 	K2I_TYPE_KEEP,     /* rotation.h */
 	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
+	K2I_TYPE_URL,      /* http or https, without user, query and fragment */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_PREFIX,   /* the beginning of a path below the mount, with octal and hexadecimal escapes; repeatable */
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
@@ -31,7 +32,7 @@ enum k2i_value_type {
 	K2I_TYPE_FULL,
 	K2I_TYPE_WRITE_MODE,
 	K2I_TYPE_COMPRESS,
-	K2I_TYPE_FORWARD_COMPRESS,
+	K2I_TYPE_GZIP,
 	K2I_TYPE_RELOAD,
 	K2I_TYPE_VERDICT,
 	K2I_TYPE_OUTPUTS, /* a list of them */

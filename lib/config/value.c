@@ -324,6 +324,18 @@ static int rotation_parse(const struct k2i_setting *setting, const char *text, v
 	return text_store(setting, text, object);
 }
 
+/* A user's password would be shown with the address. */
+static int url_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	size_t scheme = strncasecmp(text, "http://", 7) == 0 ? 7 : strncasecmp(text, "https://", 8) == 0 ? 8 : 0;
+
+	if (*text && (!scheme || !text[scheme + strspn(text + scheme, "/:")] || text[strcspn(text, "@?# \t\"")]))
+		return refuse(message, room,
+			      "%s is no address as http://HOST:PORT or https://HOST:PORT/PATH, without user and query",
+			      setting->name);
+	return text_store(setting, text, object);
+}
+
 static int refused_parse(const struct k2i_setting *setting, const char *text, char *message, size_t room)
 {
 	struct k2i_setting boolean = *setting;
@@ -412,6 +424,8 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 		return rotation_parse(setting, text, object, message, room);
 	case K2I_TYPE_HOST:
 		return host_parse(setting, text, object, message, room);
+	case K2I_TYPE_URL:
+		return url_parse(setting, text, object, message, room);
 	case K2I_TYPE_TARGET:
 		return relative_store(setting, text, object, message, room);
 	case K2I_TYPE_PATTERN:

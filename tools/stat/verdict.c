@@ -154,7 +154,7 @@ static bool held_print(FILE *output, const struct json_value *array, const char 
 /* The first destination on other machines that holds records, since when, and why. */
 static bool destination_print(FILE *output, const struct json_value *status)
 {
-	static const char *const names[] = {"forward"};
+	static const char *const names[] = {"forward", "otlp"};
 
 	for (size_t number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
 		const struct json_value *array = json_get(status, names[number]), *row = array ? array->first : NULL;

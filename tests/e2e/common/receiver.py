@@ -31,7 +31,7 @@ class Receiver:
             conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\nTYPE = {kind}\nFILE_BASEDIR = {work}/out\n{own}\n")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", f"127.0.0.1:{port}"],
-                                            stdin=subprocess.DEVNULL, stderr=log)
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
         self.port = int(self.logged(rb"listening on 127\.0\.0\.1:(\d+)\n").group(1))
 
     def said(self):
