@@ -81,7 +81,7 @@ class Event:
 class Server:
     """
     `behave(server, number, connection)`, if there is one, is called in place of an acknowledgement for the message of
-    that number; if it returns true, the connection is closed. What came is in `events`, and the id of each message,
+    that number; if it returns true, the connection is closed. `greet(number)` makes the first bytes of a connection. What came is in `events`, and the id of each message,
     with what it held, in `messages`.
     """
     def __init__(self, behave=None, key=None, user=None, password=None, tls=None, port=0, greet=None):
@@ -109,17 +109,18 @@ class Server:
     def serve(self, connection):
         try:
             with connection:
-                self.connections += 1
+                with self.lock:
+                    self.connections, number = self.connections + 1, self.connections
                 connection.settimeout(WAIT_S)
                 if self.tls:
                     connection = self.tls.wrap_socket(connection, server_side=True)
-                self.talk(connection, connection.makefile("rb"))
+                self.talk(connection, connection.makefile("rb"), number)
         except (EOFError, OSError):
             pass
         except Exception as problem:  # pylint: disable=broad-except
             self.problems.append(repr(problem))
 
-    def talk(self, connection, stream):
+    def talk(self, connection, stream, number):
         def take(count):
             data = stream.read(count)
             if len(data) < count:
@@ -127,7 +128,7 @@ class Server:
             return data
 
         if self.greet:
-            connection.sendall(self.greet)
+            connection.sendall(self.greet(number))
         if self.key is not None and not self.welcome(connection, take):
             return
         while True:

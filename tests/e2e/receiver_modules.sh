@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A module is loaded from beside libk2hft. One that is missing is named by k2hft check and by the start, with its package;
+# one that is no module, or of another version, by the start.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+mkdir "$dir/bin" "$dir/lib"
+cp "$server" "${B:-build}/bin/k2hft" "$dir/bin/"
+cp -P "${B:-build}"/lib/libk2hft.so* "$dir/lib/"
+printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[K2HFTFUSESVR]' 'TYPE = file, forward' "FILE_BASEDIR = $dir/out" \
+	'FORWARD_SERVER = localhost' >"$dir/conf"
+
+# refused TEXT: what the start says
+refused() {
+	"$dir/bin/k2hftfusesvr" -conf "$dir/conf" --listen 127.0.0.1:0 >"$dir/log" 2>&1 && fail "it starts"
+	logged "$1" || fail "it does not say: $1"
+}
+
+missing="conf:4: .*TYPE has forward, whose module $dir/.*lib/k2hft/forward.so is not there; install k2hftfusesvr-forward"
+"$dir/bin/k2hft" check "$dir/conf" >"$dir/log" && fail "check: fine"
+logged "$missing" || fail "check does not name it"
+refused "$missing"
+
+mkdir "$dir/lib/k2hft"
+echo text >"$dir/lib/k2hft/forward.so"
+"$dir/bin/k2hft" check -q "$dir/conf" || fail "check: it is there"
+refused 'module .*/forward.so can.t be loaded: .*; install k2hftfusesvr-forward of version '
+cat >"$dir/old.c" <<END
+const struct { const char *version; void *open; } k2i_sink_module = {"0.0.1", 0};
+END
+${CC:-cc} -shared -fPIC -o "$dir/lib/k2hft/forward.so" "$dir/old.c" || fail "cc"
+refused 'it is of another version; install k2hftfusesvr-forward of version '
+printf 'int unrelated;\n' >"$dir/old.c"
+${CC:-cc} -shared -fPIC -o "$dir/lib/k2hft/forward.so" "$dir/old.c" || fail "cc"
+refused 'undefined symbol: k2i_sink_module; install'
+
+# Keys of a destination that TYPE does not have do nothing; a destination without its server is an error.
+sed -i 's/^TYPE = .*/TYPE = file/' "$dir/conf"
+"$dir/bin/k2hft" check "$dir/conf" >"$dir/log"
+logged 'FORWARD_SERVER has no effect: TYPE does not have forward' || fail "no word of FORWARD_SERVER"
+sed -i 's/^TYPE = .*/TYPE = forward/; s/^FORWARD_SERVER.*/FORWARD_TAG = %L/' "$dir/conf"
+"$dir/bin/k2hft" check "$dir/conf" >"$dir/log" && fail "check: fine without a server"
+logged 'TYPE = forward needs FORWARD_SERVER' || fail "no word of the missing FORWARD_SERVER"
+logged 'FORWARD_TAG: "%L" is made of where a record comes from' || fail "no word of the tag"
+exit 0
