@@ -33,7 +33,7 @@ static int place_make(void **state)
 	(void)snprintf(place.path, sizeof(place.path), "%s/out", place.folder);
 	place.rule = (struct k2i_rule){
 		.target = target, .output_file = place.path, .default_allow = true, .place.file = "f"};
-	place.settings = (struct k2i_settings){.rules = &place.rule, .rule_count = 1, .file_mode = 0600};
+	place.settings = (struct k2i_settings){.rules = &place.rule, .rule_count = 1, .copy_mode = 0600};
 	place.options.mount_point = nowhere;
 	place.mount.settings = &place.settings;
 	place.mount.options = &place.options;
