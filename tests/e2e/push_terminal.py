@@ -4,6 +4,7 @@
 import os
 import pty
 import re
+import socket
 import subprocess
 import tempfile
 import time
@@ -48,10 +49,31 @@ def terminal_output(port, *options):
     return shown.decode()
 
 
+def check_share(folder):
+    """Of a file that does not go on, since nobody takes it."""
+    with open(f"{folder}/file", "wb") as file:
+        file.write(b"x" * 99 + b"\n")
+        file.truncate(4 << 20)
+    terminal, side = pty.openpty()
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        process = subprocess.Popen([f"{BIN}/k2hft", "push", "-r", "127.0.0.1:%d" % nobody.getsockname()[1], "--ring-size", "1M",
+                                    "--timeout", "60", f"{folder}/file"], stderr=side)
+        os.close(side)
+        shown = b""
+        while b" left," not in shown:
+            shown += os.read(terminal, 4096)
+        process.kill()
+        process.wait()
+    os.close(terminal)
+    assert re.search(rb"\r[1-9][0-9]?% of 4\.2 MB read, [0-9.]+ MB/s, [0-9]+ (s|min) left, [0-9]+ records not", shown), shown
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         receiver = Receiver(folder)
         try:
+            check_share(folder)
             shown = terminal_output(receiver.port)
             assert re.search(r"\r0\.0 MB read, .* MB/s, \d+ records not acknowledged", shown), repr(shown)
             assert re.search(r"1\.5 MB in 3 records, .* all acknowledged\r\n$", shown), repr(shown)

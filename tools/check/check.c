@@ -51,7 +51,11 @@ static void report(void *argument, enum k2i_finding finding, const char *file, u
 	text_show(check->output, file, false);
 	if (line)
 		(void)fprintf(check->output, ":%u", line);
-	(void)fprintf(check->output, ": %s: ", kinds[finding]);
+	(void)fputs(": ", check->output);
+	colour_begin(check->output, error ? COLOUR_BAD : COLOUR_DOUBTFUL);
+	(void)fputs(kinds[finding], check->output);
+	colour_end(check->output);
+	(void)fputs(": ", check->output);
 	text_show(check->output, text, false);
 	(void)fputc('\n', check->output);
 }

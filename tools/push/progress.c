@@ -52,17 +52,48 @@ static struct lanes lanes_look(const struct push *push)
 	return lanes;
 }
 
+/* "1.2 MB", or the share of a length that is known. A file that grows is more than that. */
+static void read_text(const struct push *push, char *text, size_t room)
+{
+	if (push->total_bytes < push->input_bytes || !push->total_bytes)
+		(void)snprintf(text, room, "%.1f MB", megabytes(push->input_bytes));
+	else
+		(void)snprintf(text, room, "%.0f%% of %.1f MB",
+			       100.0 * (double)push->input_bytes / (double)push->total_bytes,
+			       megabytes(push->total_bytes));
+}
+
+/* Until all is read, at the rate so far; "" if that is not known. */
+static void left_text(const struct push *push, double seconds, char *text, size_t room)
+{
+	uint64_t left_s;
+
+	*text = '\0';
+	if (push->total_bytes <= push->input_bytes || !push->input_bytes)
+		return;
+	left_s = (uint64_t)(seconds * (double)(push->total_bytes - push->input_bytes) / (double)push->input_bytes) + 1;
+	if (left_s < 120)
+		(void)snprintf(text, room, ", %" PRIu64 " s left", left_s);
+	else if (left_s < 7200)
+		(void)snprintf(text, room, ", %" PRIu64 " min left", left_s / 60);
+	else
+		(void)snprintf(text, room, ", %" PRIu64 " h left", left_s / 3600);
+}
+
 void push_progress(struct push *push)
 {
+	char read[64], left[32];
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	double seconds = (double)(now_ns - push->started_ns) / 1e9;
 
 	if (!push->show || now_ns - push->shown_ns < SHOW_NS)
 		return;
 	push->shown_ns = now_ns;
-	progress_show("%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s", megabytes(push->input_bytes),
-		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, sender_stats(push).unacked_records,
-		      lanes_look(push).connected ? "" : ", not connected");
+	read_text(push, read, sizeof(read));
+	left_text(push, seconds, left, sizeof(left));
+	progress_show("%s read, %.1f MB/s%s, %" PRIu64 " records not acknowledged%s", read,
+		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, left,
+		      sender_stats(push).unacked_records, lanes_look(push).connected ? "" : ", not connected");
 }
 
 static const char *reason(const char *last_error)

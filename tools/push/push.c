@@ -253,6 +253,25 @@ static int sender_options_make(struct push *push)
 	return STATUS_OK;
 }
 
+/* Bytes that will be read: known of files only, those that standard input is among them. */
+static uint64_t inputs_bytes(char **names)
+{
+	char *standard[] = {"-", NULL};
+	uint64_t total = 0;
+	struct stat about;
+	off_t at;
+
+	for (names = *names ? names : standard; *names; names++) {
+		bool given = strcmp(*names, "-") == 0;
+
+		if ((given ? fstat(STDIN_FILENO, &about) : stat(*names, &about)) || !S_ISREG(about.st_mode))
+			return 0;
+		at = given ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+		total += at >= 0 && at < about.st_size ? (uint64_t)(about.st_size - at) : 0;
+	}
+	return total;
+}
+
 /* Refuses before anything is sent. */
 static int inputs_check(char **names)
 {
@@ -337,6 +356,7 @@ int k2i_command_push(int argc, char **argv)
 		status = receivers_resolve(&push);
 	if (status == STATUS_OK) {
 		push_signals_set();
+		push.total_bytes = inputs_bytes(argv + optind);
 		status = push_run(&push, argv + optind);
 	}
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);

@@ -34,7 +34,7 @@ struct push {
 	struct k2hft_sender *sender;
 	struct k2hft_lease lease; /* to send what is read, if it is much at once; of several receivers no client */
 	bool show;                /* progress */
-	uint64_t input_bytes;
+	uint64_t input_bytes, total_bytes; /* total: of all inputs; 0: not known */
 	uint64_t started_ns, shown_ns;
 	uint64_t acked, progress_ns; /* last seen, and when it moved */
 };

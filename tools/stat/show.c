@@ -114,12 +114,15 @@ static void head_show(FILE *output, const char *target, const struct json_value 
 		     {"client", "error", ""},   {"ring_state", "uuid", ""}};
 	char verdict[VERDICT_ROOM];
 	const char *text, *object;
+	enum stat_verdict kind;
 	size_t at;
 
-	(void)stat_verdict_make(now, k2i_clock_ns(CLOCK_REALTIME), verdict, sizeof(verdict));
+	kind = stat_verdict_make(now, k2i_clock_ns(CLOCK_REALTIME), verdict, sizeof(verdict));
 	text_show(output, target, false);
 	(void)fputs(": ", output);
+	colour_begin(output, kind == STAT_STUCK ? COLOUR_BAD : kind == STAT_FINE ? COLOUR_GOOD : COLOUR_DOUBTFUL);
 	text_show(output, verdict, false);
+	colour_end(output);
 	(void)fputs("\n", output);
 	for (at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
 		object = shown[at].object;

@@ -164,10 +164,11 @@ static void human_print(const struct verify_tally *tally, double seconds)
 		(void)printf("%" PRIu64 " not expected, ", tally->extra);
 	(void)printf("%" PRIu64 " damaged line%s, %" PRIu64 " foreign\n", tally->damaged,
 		     tally->damaged == 1 ? "" : "s", tally->foreign);
-	(void)printf("%.1f MB in %.2f s, %.0f MB/s: %s\n", megabytes, seconds, seconds > 0 ? megabytes / seconds : 0,
-		     tally->fine      ? "fine"
-		     : tally->records ? "NOT fine"
-				      : "NOT fine, no records");
+	(void)printf("%.1f MB in %.2f s, %.0f MB/s: ", megabytes, seconds, seconds > 0 ? megabytes / seconds : 0);
+	colour_begin(stdout, tally->fine ? COLOUR_GOOD : COLOUR_BAD);
+	(void)fputs(tally->fine ? "fine" : tally->records ? "NOT fine" : "NOT fine, no records", stdout);
+	colour_end(stdout);
+	(void)putchar('\n');
 }
 
 static void json_sequence(const struct verify_tally *tally, const struct verify_sequence *sequence)
