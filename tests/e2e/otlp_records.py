@@ -19,6 +19,9 @@ chunk 2 0 at beta\n
 pid 4712
 chunk 1 0 third\n
 chunk 3 0 a\nb\n
+chunk 1 1 in\npie
+chunk 1 3 ce
+chunk 1 2 s\nwhole\n
 path 4 ff41
 chunk 4 0 \n
 flush
@@ -51,7 +54,8 @@ def sources_arrive(tested, collector, compress):
         streams.setdefault((host, path), []).append((pid, body))
         assert 0 < record["time"] and 0 < record["observed"], record
     assert streams == {
-        ("alpha", "app/one.log"): [(4711, "first\r"), (4711, "second"), (4711, ""), (4711, "Grün"), (4712, "third")],
+        ("alpha", "app/one.log"): [(4711, "first\r"), (4711, "second"), (4711, ""), (4711, "Grün"), (4712, "third"),
+                                   (4712, "in"), (4712, "pieces"), (4712, "whole")],
         ("beta", "app/two.log"): [(4711, "at beta")], ("alpha", "blocks"): [(4712, b"a\nb\n")],
         ("wirehost", b"\xffA"): [(4712, "")]}, streams
     headers = collector.requests[0][0]
