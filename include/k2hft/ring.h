@@ -318,6 +318,21 @@ K2HFT_API int k2hft_ring_recover(struct k2hft_ring *ring);
 K2HFT_API int k2hft_ring_committed(const struct k2hft_ring *ring, uint64_t position);
 
 /*
+ * Keeps the consumer from what is at `position`, where a chunk begins or the ring ends, and behind it; UINT64_MAX: from
+ * nothing. Producers of this process do not wake the consumer then, but the call does. For a program that notes elsewhere
+ * what it has committed, and lets it go when that is done: set the limit to the tail before producers are opened, and never
+ * back to where the consumer has been. Any thread of the consumer's process. -EINVAL the ring was attached to. Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_limit(struct k2hft_ring *ring, uint64_t position);
+
+/*
+ * Discards the chunks from `position` on, where a chunk begins or the ring ends. The consumer must not have read them, so
+ * they are behind the limit, or the ring was just opened; nobody writes meanwhile. Any thread of the consumer's process.
+ * -EINVAL the ring was attached to, or it is no position. Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_cut(struct k2hft_ring *ring, uint64_t position);
+
+/*
  * Returns a descriptor that becomes readable (POLLIN) when something is committed after k2hft_ring_sleep. It stays the
  * same and belongs to the ring. Consumer only. Since 0.1.0.
  */

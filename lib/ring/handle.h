@@ -53,6 +53,7 @@ struct k2hft_ring {
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
+	_Atomic uint64_t limit; /* position | 1 that the consumer does not pass; 0: none */
 	_Atomic bool has_client;
 	_Atomic bool abandoned;       /* once k2i_ring_abandoned has found it so */
 	pthread_mutex_t stream_mutex; /* of declarers in this process, and while stream_copies changes */

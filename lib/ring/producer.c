@@ -65,6 +65,9 @@ static void publish(struct k2hft_ring *ring, uint64_t place, unsigned kind, uint
 	/* R1, R6 */
 	atomic_store_explicit(&k2i_entry_at(ring, place)->mark, k2i_mark_make(ring, place, kind, size),
 			      memory_order_seq_cst);
+	/* relaxed: it is set before there are producers, and who moves it wakes. */
+	if (atomic_load_explicit(&ring->limit, memory_order_relaxed))
+		return;
 	/* A6 */
 	if (atomic_load_explicit(&ring->header->sleeping, memory_order_seq_cst))
 		k2i_consumer_wake(ring);

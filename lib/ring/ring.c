@@ -55,6 +55,7 @@
  *	12   stream.references  release of a stream          find; declare              the tail of that moment
  *	13   streams_locked     end of a declaration         declare                    the table
  *	14   has_client         end of a client              begin of the next          the consumer's own positions
+ *	15   limit              k2hft_ring_limit             consumer                   that what is before it was noted elsewhere
  *
  * 6 and 7 are sequentially consistent accesses on both sides, not fences: a commit's mark and its look at `sleeping`
  * can't pass each other, nor can the consumer's store and its look at the mark.
@@ -96,6 +97,11 @@ uint64_t k2i_tail_place(const struct k2hft_ring *ring)
 	uint64_t head = ring->consumer ? ring->head
 				       : k2i_position(atomic_load_explicit(&ring->header->head, memory_order_acquire));
 
+	/* A15, A6 */
+	uint64_t limit = atomic_load_explicit(&ring->limit, memory_order_seq_cst);
+
+	if (limit && k2i_position(tail) > k2i_position(limit))
+		tail = k2i_position(limit) | (tail & K2I_PLACE_AREA);
 	if (k2i_place_valid(ring, head, tail))
 		return tail;
 	return k2i_position(tail - head <= ring->capacity ? tail : head + ring->capacity) | K2I_AREA_ALL;
