@@ -384,6 +384,38 @@ static void check_otlp(struct k2i_checker *checker)
 		      "OTLP_CERT and OTLP_KEY need each other");
 }
 
+/* The keys of files and of relays, if TYPE names none. */
+static void check_outputs(struct k2i_checker *checker)
+{
+	static const char *const files[] = {"FILE_UNIFY", "FILE_TIMEFORM", "FORMAT", "PLUGIN", NULL};
+	static const char *const relays[] = {"TRANSCONF", "K2HFILE", "ACKEND", NULL};
+	const struct k2i_settings *settings = checker->settings;
+	const char *const *key = settings->outputs & K2I_OUTPUT_RELAY ? files : relays;
+	struct k2i_place at;
+
+	if (!settings->outputs || (key == files && settings->outputs != K2I_OUTPUT_RELAY))
+		return;
+	for (; *key; key++) {
+		at = k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSESVR, *key);
+		if (at.file)
+			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, at, "%s has no effect: TYPE has no %s",
+					 *key, settings->outputs & K2I_OUTPUT_RELAY ? "file" : "trans");
+	}
+}
+
+static void check_relay(struct k2i_checker *checker)
+{
+	const struct k2i_relay_settings *relay = &checker->settings->relay;
+	bool file = relay->queue_type == K2I_QUEUE_FILE;
+
+	if (file && !relay->queue_file)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "K2HTYPE"), "K2HTYPE = file needs K2HFILE");
+	if (file && !k2i_settings_key_place(checker->settings, K2I_SECTION_K2HFTFUSESVR, "K2HINIT").file)
+		k2i_checker_find(checker, K2I_FINDING_WARNING, place(checker, K2I_SECTION_K2HFTFUSESVR, "K2HTYPE"),
+				 "each start discards what waits in K2HFILE; set K2HINIT = no to have it sent, or yes "
+				 "if that is meant");
+}
+
 static void check_receiver(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
@@ -398,7 +430,8 @@ static void check_receiver(struct k2i_checker *checker)
 	if (!settings->base_directory && settings->outputs & K2I_OUTPUT_FILE)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
-	else if (!settings->base_directory && !settings->state_directory && settings->outputs)
+	else if (!settings->base_directory && !settings->state_directory && settings->outputs &&
+		 !k2i_settings_state_ends(settings))
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "STATEDIR"),
 		      "[K2HFTFUSESVR] needs STATEDIR, the directory of the ledger, if TYPE has no file");
 	if (!k2i_settings_port(settings, true))
@@ -432,8 +465,12 @@ int k2i_settings_complete(struct k2i_checker *checker)
 	}
 	for (number = 0; number < settings->rule_count; number++)
 		check_rule(checker, &settings->rules[number]);
-	if (settings->receiver_present)
+	if (settings->receiver_present) {
 		check_receiver(checker);
+		check_outputs(checker);
+		if (settings->outputs & K2I_OUTPUT_RELAY)
+			check_relay(checker);
+	}
 	k2i_settings_tls_check(checker);
 	return check_targets(checker);
 }

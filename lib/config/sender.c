@@ -131,6 +131,71 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	return status ? status : k2i_sender_config_make(settings, config, message, message_room);
 }
 
+/* NULL: no memory. A relative path starts from the directory of the file that names it; what is JSON stays. */
+static char *next_stage_file(const struct k2i_settings *settings)
+{
+	const char *named = settings->next_stage, *slash = strrchr(settings->file, '/');
+	char *file;
+
+	if (!named)
+		named = getenv("CHMCONFFILE");
+	if (!named || !*named)
+		named = getenv("CHMJSONCONF");
+	if (!named || !*named)
+		return strdup("");
+	if (!settings->next_stage || *named == '/' || named[strspn(named, " \t\r\n")] == '{')
+		slash = NULL;
+	return asprintf(&file, "%.*s%s", slash ? (int)(slash - settings->file) + 1 : 0, settings->file, named) < 0
+		       ? NULL
+		       : file;
+}
+
+/* The ring, and what concerns several next stages, is as the relay's own file says. */
+static void relay_apply(const struct k2i_relay_settings *relay, struct k2i_sender_config *config)
+{
+	struct k2i_settings *settings = config->settings;
+
+	free(settings->queue_file);
+	settings->queue_file = relay->queue_file ? strdup(relay->queue_file) : NULL;
+	settings->queue_type = relay->queue_type;
+	settings->queue_fresh = relay->queue_fresh;
+	settings->ring_bytes = relay->ring_bytes;
+	config->options.ring_path = NULL;
+	config->options.ring_flags = 0;
+	ring_from_settings(settings, config);
+	config->options.full = K2HFT_FULL_FAIL;
+	config->options.expire_s = 0;
+	config->options.copies = (uint32_t)relay->copies;
+	config->options.failover_ms = (uint32_t)relay->failover_s * 1000;
+}
+
+int k2i_sender_config_relay(const struct k2i_settings *settings, struct k2i_sender_config *config, char *message,
+			    size_t message_room)
+{
+	const struct k2i_relay_settings *relay = &settings->relay;
+	char *file = next_stage_file(settings);
+	int status = file && *file ? k2i_sender_config_load(file, config, message, message_room)
+		     : file        ? -ENOENT
+				   : -ENOMEM;
+
+	if (file && !*file)
+		(void)snprintf(message, message_room, "TYPE = trans needs TRANSCONF: where the next stage is");
+	free(file);
+	if (status)
+		return status;
+	relay_apply(relay, config);
+	if (relay->queue_file && !config->settings->queue_file)
+		status = -ENOMEM;
+	else if (relay->copies > config->target_count)
+		status = -EINVAL;
+	if (!status)
+		return 0;
+	(void)snprintf(message, message_room, "%s",
+		       status == -ENOMEM ? strerror(ENOMEM) : "COPIES must be at most the number of next stages");
+	k2i_sender_config_free(config);
+	return status;
+}
+
 static const char *ring_reason(int error)
 {
 	switch (error) {

@@ -23,6 +23,12 @@ struct k2i_sender_config {
 
 /* Errors as k2hft_sender_open_config's; `message` is never NULL. k2i_sender_config_free after success only. */
 int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room);
+/*
+ * Where the receiver of `settings`, a relay, sends: as TRANSCONF, or the environment, and its own keys say. As load; -ENOENT
+ * nothing says it.
+ */
+int k2i_sender_config_relay(const struct k2i_settings *settings, struct k2i_sender_config *config, char *message,
+			    size_t message_room);
 /* The same of settings that were loaded without an error, which are its own from then on, also after one. */
 int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_config *config, char *message,
 			   size_t message_room);

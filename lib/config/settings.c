@@ -176,6 +176,12 @@ const char *k2i_settings_below(const struct k2i_settings *settings, const char *
 	return below;
 }
 
+bool k2i_settings_state_ends(const struct k2i_settings *settings)
+{
+	return settings->outputs == K2I_OUTPUT_RELAY && settings->relay.queue_type != K2I_QUEUE_FILE &&
+	       !settings->base_directory && !settings->state_directory;
+}
+
 /* Keys that a reload takes; any other that one of the two programs heeds needs a restart. */
 static const char *const taken_by_both[] = {"SSL_VERIFY_PEER", "SSL_MIN_VER", "CAPATH", "PSKFILE", NULL};
 static const char *const taken_by_receiver[] = {"SERVER_CERT", "SERVER_PRIKEY", "FILE_SYNC", "FILE_SYNC_MS", "CONNMAX",

@@ -96,6 +96,15 @@ struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
 	struct k2i_place place;
 };
 
+struct k2i_relay_settings { /* of K2HFTFUSESVR, for the next stage */
+	enum k2i_queue_type queue_type;
+	char *queue_file;
+	bool queue_fresh;
+	uint64_t ring_bytes;
+	bool end_acknowledges; /* ACKEND */
+	uint64_t copies, failover_s;
+};
+
 struct k2i_settings {
 	char *file; /* path that it was read from */
 	char **included;
@@ -146,6 +155,8 @@ struct k2i_settings {
 	size_t rule_count;
 	/* K2HFTFUSESVR */
 	bool receiver_present;
+	char *next_stage; /* TRANSCONF */
+	struct k2i_relay_settings relay;
 	unsigned outputs;                         /* TYPE: K2I_OUTPUT_*; 0: it is wrong */
 	char *base_directory;                     /* FILE_BASEDIR */
 	char *unify_file;                         /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
@@ -228,6 +239,9 @@ bool k2i_node_tls(const struct k2i_settings *settings, const struct k2i_node *no
  */
 #define K2I_BELOW_TEXT "%s is below the mount point: the mount would wait for itself; name a file elsewhere"
 const char *k2i_settings_below(const struct k2i_settings *settings, const char *mount_point);
+
+/* Whether the receiver's state ends with it: it only relays, from memory, and nothing says where its state can stay. */
+bool k2i_settings_state_ends(const struct k2i_settings *settings);
 
 /* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
 enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };

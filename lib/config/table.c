@@ -96,15 +96,15 @@ static const struct k2i_word reloads[] = {{"signal", 0, false}, {"auto", 1, fals
 static const struct k2i_word verdicts[] = {{"ALLOW", 1, false}, {"DENY", 0, false}, {0}};
 static const struct k2i_word outputs[] = {
 	{"file", K2I_OUTPUT_FILE, false},
-	{"trans", K2I_OUTPUT_RELAY, true},
+	{"trans", K2I_OUTPUT_RELAY, false},
 	{"kafka", K2I_OUTPUT_KAFKA, false},
 	{"forward", K2I_OUTPUT_FORWARD, false},
 	{"otlp", K2I_OUTPUT_OTLP, false},
-	{"both", K2I_OUTPUT_FILE | K2I_OUTPUT_RELAY, true},
+	{"both", K2I_OUTPUT_FILE | K2I_OUTPUT_RELAY, false},
 	{"f", K2I_OUTPUT_FILE, false},
-	{"t", K2I_OUTPUT_RELAY, true},
-	{"transfer", K2I_OUTPUT_RELAY, true},
-	{"b", K2I_OUTPUT_FILE | K2I_OUTPUT_RELAY, true},
+	{"t", K2I_OUTPUT_RELAY, false},
+	{"transfer", K2I_OUTPUT_RELAY, false},
+	{"b", K2I_OUTPUT_FILE | K2I_OUTPUT_RELAY, false},
 	{0},
 };
 

@@ -212,6 +212,7 @@ static int group_commit(const struct k2i_destination *destination, struct k2i_gr
 	int result;
 
 	group->failed = NULL;
+	group->owner = commit->owner;
 	result = ops->begin(group, commit->flags & K2I_LEDGER_DEFERRED);
 	if (!result)
 		result = group_store(destination, group, commit);

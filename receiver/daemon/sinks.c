@@ -6,6 +6,7 @@
 #include "receiver/daemon/modules.h"
 #include "receiver/sink/exec/exec_sink.h"
 #include "receiver/sink/file/file_sink.h"
+#include "receiver/sink/relay/relay_sink.h"
 
 /* Files are written by one or the other. */
 static int output_open(const struct k2i_sink_options *options, struct k2i_sink **sink)
@@ -19,8 +20,9 @@ static const struct opener {
 	int (*open)(const struct k2i_sink_options *options, struct k2i_sink **sink);
 	const char *module; /* in place of `open` */
 } openers[K2I_SINKS_MAX] = {
-	{K2I_OUTPUT_FILE, output_open, NULL},  {K2I_OUTPUT_RELAY, NULL, "relay"}, {K2I_OUTPUT_KAFKA, NULL, "kafka"},
-	{K2I_OUTPUT_FORWARD, NULL, "forward"}, {K2I_OUTPUT_OTLP, NULL, "otlp"},
+	{K2I_OUTPUT_FILE, output_open, NULL}, {K2I_OUTPUT_RELAY, k2i_relay_sink_open, NULL},
+	{K2I_OUTPUT_KAFKA, NULL, "kafka"},    {K2I_OUTPUT_FORWARD, NULL, "forward"},
+	{K2I_OUTPUT_OTLP, NULL, "otlp"},
 };
 
 int k2i_sinks_make(const struct k2i_settings *settings)

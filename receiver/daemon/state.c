@@ -2,6 +2,7 @@
 #include "receiver/daemon/state.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -171,6 +172,21 @@ static int quarantine_open(struct k2i_state *state, uint64_t bytes_max)
 	return k2i_quarantine_create(path, bytes_max, state->destination.counters, &state->destination.quarantine);
 }
 
+/* A relay from memory has nothing that outlives it. */
+static int state_path_temporary(struct k2i_state *state)
+{
+	const char *directory = getenv("TMPDIR");
+	int length = snprintf(state->path, sizeof(state->path), "%s/k2hftfusesvr-XXXXXX",
+			      directory && *directory ? directory : "/tmp");
+
+	if ((size_t)length >= sizeof(state->path))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(state->path))
+		return -errno;
+	state->temporary = true;
+	return 0;
+}
+
 static int state_path_set(struct k2i_state *state, const struct k2i_settings *settings)
 {
 	const char *own = settings->state_directory;
@@ -217,7 +233,7 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 	if (error)
 		return error;
 	state->destination.counters = options->counters;
-	error = state_path_set(state, settings);
+	error = k2i_settings_state_ends(settings) ? state_path_temporary(state) : state_path_set(state, settings);
 	if (error)
 		return state_failed(state, settings, error);
 	(void)snprintf(state->retracted_path, sizeof(state->retracted_path), "%s/retracted", state->path);
@@ -233,9 +249,11 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 		error = quarantine_open(state, settings->quarantine_bytes);
 	if (error)
 		return state_failed(state, settings, error);
-	K2I_SINKS_EACH(&state->destination.sinks, sink)
+	K2I_SINKS_EACH(&state->destination.sinks, sink) {
 		(*sink)->ops->start(*sink);
-	return 0;
+		error = error || !(*sink)->ops->resume ? error : (*sink)->ops->resume(*sink);
+	}
+	return error;
 }
 
 void k2i_state_reopen(struct k2i_state *state)
@@ -279,6 +297,14 @@ void k2i_state_tick(struct k2i_state *state)
 	k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed or cut it in %s; it was written again", state->path);
 }
 
+static int temporary_remove(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	(void)status;
+	(void)type;
+	(void)place;
+	return remove(path);
+}
+
 int k2i_state_close(struct k2i_state *state, bool in_order)
 {
 	int error = k2i_sinks_close(&state->destination.sinks, in_order);
@@ -289,5 +315,7 @@ int k2i_state_close(struct k2i_state *state, bool in_order)
 		k2i_log(K2HFT_LOG_ERROR, "output: can't sync files to the disk: %s", k2i_text_error(error));
 	k2i_ledger_close(state->destination.ledger, in_order && !error);
 	k2i_quarantine_free(state->destination.quarantine);
+	if (state->temporary)
+		(void)nftw(state->path, temporary_remove, 16, FTW_DEPTH | FTW_PHYS);
 	return error;
 }

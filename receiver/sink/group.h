@@ -7,6 +7,7 @@
 #include <k2hft/frame.h>
 
 #include "config/settings.h"
+#include "receiver/base/owner.h"
 #include "receiver/ledger/ledger.h"
 
 /* All of a group can belong there, and it goes in one piece: the smallest quarantine has room for it, and its index. */
@@ -54,7 +55,8 @@ struct k2i_group_target {
  */
 struct k2i_group {
 	struct k2i_sink *sink;
-	void *thread; /* the sink's own, of this thread */
+	void *thread;           /* the sink's own, of this thread */
+	struct k2i_owner owner; /* of the chunks, from begin to end */
 	uint64_t number;
 	struct k2i_group_entry *entries;
 	uint32_t entry_count, entry_room;

@@ -22,7 +22,8 @@
  * when it is stored. The ledger has the position, and the sender its acknowledgement, no sooner than that.
  */
 enum k2i_sink_traits {
-	K2I_SINK_UNDO = 1,  /* it can go back to a mark in the ledger: `marks` to `recover_end` are not NULL */
+	K2I_SINK_UNDO = 1,  /* it can go back to a mark in the ledger: `marks` to `recover_end` are not NULL,
+				  but for `settle` */
 	K2I_SINK_LATER = 2, /* it stores after `store` has returned */
 };
 
@@ -121,6 +122,8 @@ struct k2i_sink_ops {
 	void (*recover)(struct k2i_sink *sink, const struct k2i_ledger_file *mark, bool cut);
 	/* Behind the last is_behind, and the last recover: the same for targets elsewhere. Whether one is behind. */
 	bool (*recover_end)(struct k2i_sink *sink);
+	/* Opens what had to be recovered before. The error was logged. NULL: nothing had to. */
+	int (*resume)(struct k2i_sink *sink);
 	/* The ledger has begun anew and knows no targets. */
 	void (*start)(struct k2i_sink *sink);
 

@@ -16,6 +16,7 @@
 #include "app/rules/hosts.h"
 #include "app/rules/rules.h"
 #include "base/log.h"
+#include "config/sender.h"
 #include "config/table.h"
 
 /* Where a key of the receiver's section is said. */
@@ -255,6 +256,22 @@ static void users_check(struct k2i_checker *checker)
 				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
 }
 
+/* TRANSCONF is read, and so far as a sender's file can be checked, it is. */
+static void relay_check(struct k2i_checker *checker)
+{
+	struct k2i_sender_config config;
+	char message[1024] = "";
+	int status;
+
+	if (!(checker->settings->outputs & K2I_OUTPUT_RELAY))
+		return;
+	status = k2i_sender_config_relay(checker->settings, &config, message, sizeof(message));
+	if (status)
+		k2i_checker_find(checker, K2I_FINDING_ERROR, place_of(checker, "TRANSCONF"), "%s", message);
+	else
+		k2i_sender_config_free(&config);
+}
+
 /* Contract -------------------------------------------------------------------------------------------------------- */
 
 static int collect(struct k2i_checker *checker, const char *file, struct k2i_settings **settings)
@@ -276,6 +293,7 @@ static int collect(struct k2i_checker *checker, const char *file, struct k2i_set
 	checker->errors += status == -EINVAL;
 	k2i_hosts_free(hosts);
 	output_check(checker);
+	relay_check(checker);
 	plugin_check(checker, place_of(checker, "PLUGIN"), "PLUGIN", (*settings)->plugin);
 	plugin_check(checker, place_of(checker, "POSTROTATE"), "POSTROTATE", (*settings)->post_rotate);
 	tag_check(checker);

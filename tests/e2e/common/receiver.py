@@ -28,7 +28,8 @@ class Receiver:
     def __init__(self, work, general="", own="", port=0, kind="file"):
         self.log = os.path.join(work, "log")
         with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
-            conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\nTYPE = {kind}\nFILE_BASEDIR = {work}/out\n{own}\n")
+            kind = "" if "TYPE = " in own else f"TYPE = {kind}\n"
+            conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\n{kind}FILE_BASEDIR = {work}/out\n{own}\n")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", f"127.0.0.1:{port}"],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)

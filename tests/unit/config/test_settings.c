@@ -340,8 +340,7 @@ static void test_not_available(void **state)
 	expect_error("[SVRNODE]\nENDPOINTS=a:1\nNAME=a\nPORT=1\n[K2HFTFUSE]\n", 2, "ENDPOINTS is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=/a\n" SENDER, 2, "K2HTPDTOR_FILE is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
-	expect_error(RECEIVER "TYPE=both\n", 5, "TYPE = both is not available in this version");
-	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=trans\n", 4, "TYPE = trans is not available");
+	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=kafka\n", 3, "needs STATEDIR");
 	expect_error(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nPLUGIN=x\nPLUGINTRANS=yes\n", 5,
 		     "PLUGINTRANS = yes needs PLUGIN and TRUNS = yes");
 }
@@ -479,9 +478,10 @@ static void test_without_effect(void **state)
 				&findings));
 	assert_string_equal(findings.text, "8: note: a.*b is a text here, not a regular expression: that needs double "
 					   "quotes\n");
-	/* The key of TYPE = file, as K2HFTFUSE has it; that of the others is an error. */
 	k2i_settings_free(check(RECEIVER "TRANSCONF=/x\n", &findings));
-	assert_string_equal(findings.text, "5: note: TRANSCONF has no effect: this version does not forward records\n");
+	assert_string_equal(findings.text, "5: note: TRANSCONF has no effect: TYPE has no trans\n");
+	k2i_settings_free(check(RECEIVER "TYPE=t\nFORMAT=%L\n", &findings));
+	assert_string_equal(findings.text, "6: note: FORMAT has no effect: TYPE has no file\n");
 }
 
 /* By default, which is K2HFTFUSE's, a file that was to keep records is started afresh. */
