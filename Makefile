@@ -245,6 +245,6 @@ clean:                  ## removes build and what other checks are built into
 help:                   ## this
 	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/\1|\2/p' Makefile */*.mk tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
 	@printf '%s\n' 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR;' \
-		'  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)' '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir sysusersdir tmpfilesdir; openrcdir, pythondir'
+		'  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)' '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir zshdir fishdir sysusersdir tmpfilesdir; openrcdir, pythondir'
 
 -include $(shell find $(B)/obj $(B)/examples -name '*.d' 2>/dev/null)

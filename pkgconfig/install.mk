@@ -13,6 +13,10 @@ D_MAN  = $(root)$(mandir)
 D_DOC  = $(root)$(docdir)
 D_UNIT = $(root)$(unitdir)
 D_COMP = $(root)$(completiondir)
+zshdir  ?= $(datadir)/zsh/site-functions
+fishdir ?= $(datadir)/fish/vendor_completions.d
+D_ZSH  = $(root)$(zshdir)
+D_FISH = $(root)$(fishdir)
 # NAME.sysusers is installed as NAME.conf in the folder of its kind.
 system_file = $(root)$($(patsubst .%,%,$(suffix $(1)))dir)/$(basename $(notdir $(1))).conf
 HEADERS := $(wildcard include/k2hft/*.h include/k2hft/*.hpp)
@@ -23,6 +27,8 @@ OPENRC  := $(wildcard packaging/openrc/*)
 DOCS    := README.md README.ja.md CHANGELOG.md LICENSE
 SAMPLES := $(wildcard examples/*.c examples/*.ini examples/*.yml examples/*.json examples/*.py)
 COMPLETIONS := $(wildcard tools/*.bash fuse/*.bash receiver/*.bash)
+ZSH_COMPLETIONS := $(COMPLETIONS:.bash=.zsh)
+FISH_COMPLETIONS := $(COMPLETIONS:.bash=.fish)
 LIBRARIES := libk2hft libk2hft-config
 INSTALL_DATA = install -m 644
 fill = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
@@ -41,6 +47,9 @@ install: all $(INSTALLED) ## into $DESTDIR$prefix
 	$(Q)$(foreach f,$(SYSTEM_FILES),$(INSTALL_DATA) $(f) $(call system_file,$(f)) &&) :
 	$(Q)$(if $(openrcdir),install -d $(root)$(openrcdir) && install -m 755 $(OPENRC) $(root)$(openrcdir)/)
 	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
+	$(Q)install -d $(D_ZSH) $(D_FISH)
+	$(Q)for c in $(ZSH_COMPLETIONS); do $(INSTALL_DATA) $$c $(D_ZSH)/_$$(basename $$c .zsh) || exit 1; done
+	$(Q)$(INSTALL_DATA) $(FISH_COMPLETIONS) $(D_FISH)/
 	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done
 	$(Q)$(if $(pythondir),install -d $(root)$(pythondir)/k2hft && $(INSTALL_DATA) bindings/python/k2hft/*.py $(root)$(pythondir)/k2hft/)
 	$(Q)$(INSTALL_DATA) $(DOCS) $(D_DOC)/
@@ -52,6 +61,7 @@ uninstall:              ## removes what install put there; below $DESTDIR also w
 		$(foreach end,a so so.$(SO_MAJOR) so.$(VERSION),$(addprefix $(D_LIB)/,$(LIBRARIES:%=%.$(end)))) \
 		$(SINK_MODULES:%=$(D_LIB)/k2hft/%.so) $(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
 		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
+		$(addprefix $(D_ZSH)/_,$(patsubst %.zsh,%,$(notdir $(ZSH_COMPLETIONS)))) $(addprefix $(D_FISH)/,$(notdir $(FISH_COMPLETIONS))) \
 		$(foreach f,$(SYSTEM_FILES),$(call system_file,$(f))) $(if $(openrcdir),$(addprefix $(root)$(openrcdir)/,$(notdir $(OPENRC)))) \
 		$(if $(pythondir),$(root)$(pythondir)/k2hft/__init__.py) $(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
 	$(Q)rmdir $(D_LIB)/k2hft $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :

@@ -49,6 +49,8 @@ has /usr/share/doc/k2hft/README.md
 for program in "${B:-build}"/bin/*; do
 	has "/usr/bin/${program##*/}"
 	has "/usr/share/bash-completion/completions/${program##*/}"
+	has "/usr/share/zsh/site-functions/_${program##*/}"
+	has "/usr/share/fish/vendor_completions.d/${program##*/}.fish"
 done
 for page in man/man?/*; do
 	has "/usr/share/$page"
@@ -59,7 +61,7 @@ roundtrip PREFIX=/usr
 has /usr/lib/libk2hft.so
 
 roundtrip prefix=/p bindir=/b libdir=/l/x86 includedir=/i mandir=/m docdir=/d pkgconfigdir=/c unitdir=/u \
-	completiondir=/f sysusersdir=/s tmpfilesdir=/t openrcdir=/o
-grep -v -e '^/[blimdcufsto]/' "$root/installed" && exit 1
+	completiondir=/f zshdir=/z fishdir=/h sysusersdir=/s tmpfilesdir=/t openrcdir=/o
+grep -v -e '^/[blimdcufstozh]/' "$root/installed" && exit 1
 has /l/x86/libk2hft.so.0
 exit 0
