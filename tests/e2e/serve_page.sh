@@ -35,6 +35,8 @@ seq 1 500 >"$sent/<i>log"
 until_true 5 shows '1 of 1 stuck' || fail "$(cat "$work/dom")"
 # A name is text and no markup.
 grep -q '<td>senddir/&lt;i&gt;log</td><td>500</td>' "$work/dom" || fail "the stream: $(cat "$work/dom")"
+# Its lane has an age, and a last acknowledgement.
+grep -qE '<td>500</td><td>[0-9.]+ s</td><td>[0-9.]+ s</td>' "$work/dom" || fail "the lane: $(cat "$work/dom")"
 page --screenshot="${B:-build}/serve_page.png" >/dev/null
 [ -s "${B:-build}/serve_page.png" ] || fail "no picture"
 start_receiver
