@@ -44,7 +44,7 @@ eval "CPPFLAGS=-DK2HFT_VERSION_STRING=0 WERROR= ${K2HFT_MAKE:-make} -s B=$root/b
 eval "${K2HFT_MAKE:-make} -s B=$root/b CPPFLAGS=-D_FORTIFY_SOURCE=3 $root/b/obj/lib/base/log.o" || wrong "not with _FORTIFY_SOURCE=3"
 
 eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d prefix=/usr libdir=/usr/lib/here \
-	unitdir=/lib/systemd/system pythondir=/usr/lib/python3/dist-packages"
+	unitdir=/lib/systemd/system zshdir=/usr/share/zsh/vendor-completions pythondir=/usr/lib/python3/dist-packages"
 (
 	cd "$root/d"
 	find . ! -type d | sed 's|^\./||' | sort >"$root/installed"
