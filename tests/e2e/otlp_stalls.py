@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # TYPE = file, otlp: a collector that takes a request and does not answer holds neither files nor other senders, nor memory
-# beyond WINDOW; its reason and the age of what waits are in the status. What it missed comes when it answers again.
+# beyond WINDOW; its reason and the age of what waits are in the status. What it missed comes when it answers again. Nor does it
+# hold the receiver's end.
 import os
+import subprocess
 import tempfile
 import threading
 
-from common.otlp import Answer, Collector, Receiver, once, wait_for
+from common.otlp import BIN, Answer, Collector, Receiver, once, wait_for
 
 WINDOW = 4 * 1024 * 1024
 LINES = [b"%d %s\n" % (number, b"x" * 900) for number in range(12000)]
@@ -21,6 +23,18 @@ def written(path, size):
     return os.path.exists(path) and os.path.getsize(path) >= size
 
 
+def ends(sink, collector):
+    """Its sender keeps what was not answered."""
+    collector.answers = [Answer(before=threading.Event())]
+    seen = len(collector.requests)
+    sender = sink.push("last", b"waits\n")
+    wait_for("a request", lambda: len(collector.requests) > seen)
+    sink.end()
+    assert sender.poll() is None
+    sender.kill()
+    sender.wait()
+
+
 def stalls(sink, collector, work):
     answering = threading.Event()
     collector.answers = [Answer(before=answering)]
@@ -32,6 +46,8 @@ def stalls(sink, collector, work):
     wait_for("the file has it, too", lambda: written(f"{work}/out/much", WINDOW // 2))
     shown = wait_for("its reason", lambda: sink.shown()["held"] and sink.shown())
     assert shown["held"] == "it has no answer yet" and shown["waiting_s"] >= 1, shown
+    said = subprocess.run([f"{BIN}/k2hft", "stat", f"127.0.0.1:{sink.control}"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    assert "records for otlp wait for" in said and "it has no answer yet" in said, said
     assert sink.counter("otlp_waiting_bytes") >= WINDOW // 2
     assert memory(sink.process.pid) - before < 10 * WINDOW, memory(sink.process.pid) - before
     assert first.poll() is None and much.poll() is None
@@ -48,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert records == LINES
         with open(f"{folder}/out/much", "rb") as output:
             assert output.read() == b"".join(LINES)
-        tested.end()
+        ends(tested, peer)
     finally:
         tested.kill()
         peer.close()
