@@ -3,7 +3,7 @@
 # Processes that die at named points under load: nothing lost, nothing twice. `make check-crash` goes through all points.
 set -u
 for built in "${B:-build}"/bin/* "${B:-build}"/lib/*; do
-	if grep -q K2HFT_CRASH "$built"; then
+	if grep -rq K2HFT_CRASH "$built"; then
 		echo "FAIL: $built has crash points, and is for use"
 		exit 1
 	fi

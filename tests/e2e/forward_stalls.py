@@ -97,8 +97,10 @@ def check_nonsense(work):
     wait_for("all of it", lambda: server.connections >= len(nonsense))
     server.greet, server.key = None, "a key"
     receiver.await_verdict("it wants a shared key: write FORWARD_SHARED_KEY_FILE")
+    server.key, server.greet = None, lambda number: b"\xc0" * 5000
+    receiver.await_verdict("it answers with much else than acknowledgements")
     # Answers that are no acknowledgement, or that of another chunk, are passed over.
-    server.key, server.greet = None, lambda number: b"\x81\xa3ack\xa1x" + b"\xc0" + b"\x81\xa1k\x92\x01\xcb" + b"\0" * 8
+    server.greet = lambda number: b"\x81\xa3ack\xa1x" + b"\xc0" + b"\x81\xa1k\x92\x01\xcb" + b"\0" * 8
     assert sender.wait(100) == 0
     assert "one" in [event.record["message"] for event in server.events]
     receiver.end()

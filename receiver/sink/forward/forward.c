@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -74,8 +75,10 @@ static int flights_await(struct forward *forward, struct k2i_forward_peer *peer,
 		for (size_t at = 0; result > 0 && at < forward->flight_count; at++) {
 			struct flight *flight = flight_at(forward, at);
 
-			if (strlen(flight->id) == id_bytes && memcmp(flight->id, id, id_bytes) == 0)
-				flight->acknowledged = true;
+			if (strlen(flight->id) != id_bytes || memcmp(flight->id, id, id_bytes) != 0)
+				continue;
+			flight->acknowledged = true;
+			peer->strange = 0;
 		}
 		flights_land(forward);
 	}
@@ -200,8 +203,16 @@ static int setting_failed(const struct k2i_settings *settings, const char *key, 
 	return -EINVAL;
 }
 
-/* HOST, HOST:PORT, [ADDRESS]:PORT; ends the parts in `text`. */
-static void server_split(struct k2i_forward_peer *peer, char *text)
+static bool port_valid(const char *port)
+{
+	char *end;
+	unsigned long number = strtoul(port, &end, 10);
+
+	return isdigit((unsigned char)*port) && !*end && number > 0 && number <= UINT16_MAX;
+}
+
+/* HOST, HOST:PORT, [ADDRESS]:PORT; ends the parts in `text`. False: it is none of these. */
+static bool server_split(struct k2i_forward_peer *peer, char *text)
 {
 	char *bracket = *text == '[' ? strchr(text, ']') : NULL, *colon = strrchr(bracket ? bracket : text, ':');
 
@@ -211,6 +222,7 @@ static void server_split(struct k2i_forward_peer *peer, char *text)
 		*colon = '\0';
 	if (bracket)
 		*bracket = '\0';
+	return *peer->host && port_valid(peer->port);
 }
 
 static int servers_take(struct forward *forward, const struct k2i_settings *settings)
@@ -235,7 +247,9 @@ static int servers_take(struct forward *forward, const struct k2i_settings *sett
 		memset(peers, 0, sizeof(*peers));
 		peers->options = &forward->options;
 		peers->transport.descriptor = -1;
-		server_split(peers, server);
+		if (!server_split(peers, server))
+			return setting_failed(settings, "FORWARD_SERVER",
+					      "it wants HOST:PORT, a port of 65535 at most");
 	}
 	return 0;
 }

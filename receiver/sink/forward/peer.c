@@ -16,6 +16,7 @@
 #include "receiver/sink/forward/internal.h"
 
 #define CONNECT_MS 10000u
+#define STRANGE_MAX 1000u /* more than a server's late acknowledgements: it floods */
 
 int k2i_forward_peer_failed(struct k2i_forward_peer *peer, int error, const char *format, ...)
 {
@@ -178,6 +179,9 @@ int k2i_forward_peer_acknowledged(struct k2i_forward_peer *peer, bool wait, cons
 		result = k2i_forward_peer_next(peer, wait, &bytes);
 		if (result <= 0)
 			return result;
+		if (++peer->strange > STRANGE_MAX)
+			return k2i_forward_peer_failed(peer, -EPROTO,
+						       "it answers with much else than acknowledgements");
 		if (greeting_begins(peer, bytes))
 			return k2i_forward_peer_failed(peer, -EACCES,
 						       "it wants a shared key: write FORWARD_SHARED_KEY_FILE");
@@ -275,6 +279,7 @@ int k2i_forward_peer_open(struct k2i_forward_peer *peer)
 	freeaddrinfo(addresses);
 	peer->input_bytes = 0;
 	peer->once = false;
+	peer->strange = 0;
 	if (!error && peer->options->tls)
 		error = peer_secure(peer);
 	peer->open = !error;

@@ -23,7 +23,8 @@ struct k2i_forward_peer {
 	int stop; /* readable: what waits ends with -ECANCELED */
 	struct k2i_transport transport;
 	bool open;
-	bool once; /* the server wants a connection for each batch */
+	bool once;        /* the server wants a connection for each batch */
+	unsigned strange; /* answers since the last one that the caller had waited for */
 	char reason[K2I_FORWARD_REASON_BYTES];
 	char id[64]; /* of the last acknowledgement */
 	uint8_t input[K2I_UNPACK_BYTES_MAX];
