@@ -335,7 +335,7 @@ static void check_rotation(struct k2i_checker *checker)
 	}
 }
 
-/* Keys of a destination that TYPE does not have. */
+/* Keys of a destination that TYPE does not have; those with a default are in what k2hft check -p prints. */
 static void check_idle(struct k2i_checker *checker, const char *prefix, const char *word)
 {
 	const struct k2i_setting *setting = k2i_settings_table;
@@ -345,7 +345,7 @@ static void check_idle(struct k2i_checker *checker, const char *prefix, const ch
 		if (setting->section != K2I_SECTION_K2HFTFUSESVR || strncmp(setting->name, prefix, strlen(prefix)) != 0)
 			continue;
 		at = k2i_settings_key_place(checker->settings, setting->section, setting->name);
-		if (at.file)
+		if (at.file && !*setting->default_text)
 			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, at,
 					 "%s has no effect: TYPE does not have %s", setting->name, word);
 	}
@@ -388,7 +388,7 @@ static void check_otlp(struct k2i_checker *checker)
 static void check_outputs(struct k2i_checker *checker)
 {
 	static const char *const files[] = {"FILE_UNIFY", "FILE_TIMEFORM", "FORMAT", "PLUGIN", NULL};
-	static const char *const relays[] = {"TRANSCONF", "K2HFILE", "ACKEND", NULL};
+	static const char *const relays[] = {"TRANSCONF", "K2HFILE", NULL};
 	const struct k2i_settings *settings = checker->settings;
 	const char *const *key = settings->outputs & K2I_OUTPUT_RELAY ? files : relays;
 	struct k2i_place at;

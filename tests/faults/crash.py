@@ -17,18 +17,21 @@ from parts.harness import Harness, options_of, parser_of, run
 from parts.world import World
 
 LAPS_IN_WORLD = 15
+# Points that need a world of their own.
+OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay")
 
 
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
-        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": [], "plugged": []}
+        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": [], "plugged": [],
+                  "relay": []}
         for name in self.options.point or POINTS:
             point = POINTS[name]
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
-                if point.need in ("carried", "lanes", "settled", "rotated", "plugged"):
+                if point.need in OWN_WORLDS:
                     level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
             # The steps of a mount are the same for each copy.
@@ -43,11 +46,13 @@ class Crashes(Harness):
 
     def world_of(self, kind, chance):
         world = World(self.options, chance, "plugins" if kind == "plugged" else "plain")
-        world.level = self.random.choice(("written", "synced")) if kind in ("carried", "lanes", "settled", "rotated", "plugged") else kind
+        world.level = self.random.choice(("written", "synced")) if kind in OWN_WORLDS else kind
         if kind == "carried":
             world.send_pieces()
         elif kind == "rotated":
             world.rotated = True
+        elif kind == "relay":
+            world.relayed = True
         elif kind == "lanes":
             world.have_twin()
         elif kind == "settled":

@@ -161,7 +161,7 @@ class Crash(Fault):
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
         before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
-        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged")
+        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged", "relay")
         steps = []
         for number in range(self.times):
             steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]
@@ -320,6 +320,10 @@ class Crash(Fault):
             self.rings.finish()
         elif self.point.need == "plugged":
             plugins_end(self.lap)
+        elif self.point.need == "relay":
+            for sender in self.lap.senders():
+                sender.finish(60)
+            wait_until(self.at.relay_drained, 60, "the relay has sent all")
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""

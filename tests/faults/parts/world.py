@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A receiver with three senders, in a folder of their own."""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -41,7 +42,8 @@ class World:
         # Such a FORMAT leaves records as they are, and has pieces of one joined before.
         self.formatted = random.random() < 0.25
         self.pieces = False
-        self.rotated = False
+        self.rotated = self.relayed = False
+        self.last = None  # the receiver behind a relay
         self.plugged = kind == "plugins"
         if self.plugged:
             # A plug-in's output is nobody's to join again.
@@ -77,6 +79,8 @@ class World:
                 raise Trouble(self.link.problem)
         self.write_key()
         self.write_receiver_config()
+        if self.relayed:
+            self.relay_make()
         self.receiver_start()
         if self.has_twin:
             self.twin_start()
@@ -108,7 +112,7 @@ class World:
         return [self.output]
 
     def receivers_alive(self):
-        return [self.receiver] + ([self.twin] if self.twin else [])
+        return [self.receiver] + [other for other in (self.twin, self.last) if other]
 
     def verify_words(self):
         """How the files of its receivers are read."""
@@ -159,6 +163,28 @@ class World:
         if not found:
             raise Trouble(f"the receiver does not start; {self.receiver.last_lines()}")
         self.port = int(found.group(1))
+
+    def relay_make(self):
+        """The receiver that faults are about becomes a relay to this one."""
+        end = self.random.choice(("yes", "no"))
+        self.write_receiver_config("last.ini")
+        self.last = Process("last", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("last.ini"), "--listen",
+                                     "127.0.0.1:0"], self.path("last.log"))
+        wait_until(lambda: "listening on" in self.last.said(), READY_S, "the receiver behind the relay listens")
+        port = re.search(r"listening on [0-9.]+:(\d+)", self.last.said()).group(1)
+        with open(self.path("next.ini"), "w", encoding="utf-8") as file:
+            file.write(f"[GLOBAL]\n{self.ssl_words()}[SVRNODE]\nNAME = 127.0.0.1\nPORT = {port}\n")
+        with open(self.path("server.ini"), "w", encoding="utf-8") as file:
+            file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = trans\n"
+                       f"TRANSCONF = next.ini\nACKEND = {end}\nK2HTYPE = file\nK2HFILE = {self.path('relay.ring')}\n"
+                       f"K2HINIT = no\nSTATEDIR = {self.path('relay.state')}\n")
+
+    def relay_drained(self):
+        """Whether the receiver behind the relay has all."""
+        said = subprocess.run([os.path.join(self.bin, "k2hft"), "stat", "--json", self.path("relay.ring")], check=True,
+                              capture_output=True, timeout=60).stdout
+        ring = json.loads(said)["ring_state"]
+        return ring["head"] == ring["tail"]
 
     def twin_output(self, stream):
         return os.path.join(self.path("twin"), stream)
