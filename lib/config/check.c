@@ -325,8 +325,9 @@ static void check_rotation(struct k2i_checker *checker)
 					     "have logrotate(8) rotate them"
 			  : settings->unify_file && *settings->unify_file == '/'
 				  ? "can't be used together with a FILE_UNIFY that is a device"
-			  : !given[0] && !given[1] ? "needs ROTATE_SIZE or ROTATE_TIME"
-						   : NULL;
+			  : !(settings->outputs & K2I_OUTPUT_FILE) ? "needs file in TYPE"
+			  : !given[0] && !given[1]                 ? "needs ROTATE_SIZE or ROTATE_TIME"
+								   : NULL;
 
 	for (size_t key = 0; why && key < sizeof(keys) / sizeof(keys[0]); key++) {
 		if (given[key])

@@ -108,6 +108,10 @@ receiver_stop TERM
 configure 'PLUGIN = /bin/cat' 'ROTATE_SIZE = 1M'
 "${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/said" 2>&1 && fail "PLUGIN with ROTATE_SIZE"
 grep -q 'ROTATE_SIZE can.t be used together with PLUGIN' "$dir/said" || fail "$(cat "$dir/said")"
+configure 'TYPE = trans' 'ROTATE_SIZE = 1M'
+sed -i '/^TYPE = file/d' "$dir/conf"
+"${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/said" 2>&1 && fail "ROTATE_SIZE without files"
+grep -q 'ROTATE_SIZE needs file in TYPE' "$dir/said" || fail "$(cat "$dir/said")"
 configure 'ROTATE_KEEP = 3'
 "${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/said" 2>&1 && fail "ROTATE_KEEP alone"
 grep -q 'ROTATE_KEEP needs ROTATE_SIZE or ROTATE_TIME' "$dir/said" || fail "$(cat "$dir/said")"
