@@ -26,6 +26,8 @@ expect "--table" check --t
 expect "RINGFULL RINGSIZE" help RING
 expect "RINGSIZE" help rings
 expect "check checksum_errors" help che
+expect "received written synced" push --level ""
+expect "auto always" push --compress a
 expect "$folder/a b.conf" check "$folder/a"
 # All long options of a command that its help has, and no others.
 for command in bench check key push serve stat tap testio verify; do
