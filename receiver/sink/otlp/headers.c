@@ -125,7 +125,7 @@ static int file_read(const char *file, char **text)
 
 int k2i_otlp_headers_add(const struct k2i_settings *settings, struct curl_slist **list)
 {
-	char *text;
+	char *text = NULL;
 	int error = 0;
 
 	if (settings->otlp_headers) {
