@@ -417,6 +417,17 @@ static void check_relay(struct k2i_checker *checker)
 				 "if that is meant");
 }
 
+static void check_kafka(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+
+	if (!(settings->outputs & K2I_OUTPUT_KAFKA))
+		check_idle(checker, "KAFKA", "kafka");
+	else if (!settings->kafka_brokers || !settings->kafka_topic)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
+		      "TYPE = kafka needs KAFKA_BROKERS and KAFKA_TOPIC");
+}
+
 static void check_receiver(struct k2i_checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
@@ -449,6 +460,7 @@ static void check_receiver(struct k2i_checker *checker)
 	check_rotation(checker);
 	check_forward(checker);
 	check_otlp(checker);
+	check_kafka(checker);
 }
 
 int k2i_settings_complete(struct k2i_checker *checker)

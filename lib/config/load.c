@@ -223,6 +223,28 @@ static void prefix_add(struct loader *loader, const struct k2i_ini_entry *entry,
 	free(text);
 }
 
+/* Names of a library's settings are told apart by case. The last of several values counts: the library takes them in turn. */
+static void option_add(struct loader *loader, const struct k2i_setting *setting, const struct k2i_ini_entry *entry,
+		       const struct k2i_place *place)
+{
+	char **options = &loader->checker.settings->kafka_options, *value = strdup(entry->value), *text = NULL;
+
+	if (value && !entry->literal)
+		k2i_ini_unquote(value);
+	if (value && strchr(value, '\n'))
+		k2i_checker_find(&loader->checker, K2I_FINDING_ERROR, *place, "%s has more than one line; write one",
+				 entry->name);
+	else if (!value || asprintf(&text, "%s%s=%s\n", *options ? *options : "",
+				    entry->name + strlen(setting->name) - 1, value) < 0)
+		loader->status = -ENOMEM;
+	free(value);
+	if (loader->status || !text)
+		return;
+	free(*options);
+	*options = text;
+	loader->checker.settings->places->keys[setting - k2i_settings_table] = *place;
+}
+
 /* A key that comes again in its section, or in another that is read as the same, replaces what it said before. */
 static void said_again(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
@@ -283,6 +305,10 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 	}
 	if (setting->type == K2I_TYPE_PREFIX) {
 		prefix_add(loader, entry, &place);
+		return;
+	}
+	if (setting->type == K2I_TYPE_OPTIONS) {
+		option_add(loader, setting, entry, &place);
 		return;
 	}
 	said_again(loader, setting, &place);

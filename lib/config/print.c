@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <string.h>
 
 #include "config/table.h"
 
@@ -20,22 +21,57 @@ static void comment_print(const struct k2i_setting *setting, FILE *output)
 	(void)fputc('\n', output);
 }
 
-/* The only key with a default that can be without effect, which a check of the printed file would report. */
+/* Keys with a default that can be without effect, which a check of the printed file would report. */
 static bool has_no_effect(const struct k2i_setting *setting, const void *object)
 {
 	return setting == k2i_setting_find(K2I_SECTION_GLOBAL, "SSL_MIN_VER") &&
 	       k2i_settings_ssl(object, false) != K2I_SSL_YES && k2i_settings_ssl(object, true) != K2I_SSL_YES;
 }
 
+/* Keys of a destination begin with its name. */
+static bool destination_lacks(const struct k2i_setting *setting, const void *object)
+{
+	static const struct {
+		const char *begin;
+		unsigned output;
+	} keys[] = {{"FORWARD_", K2I_OUTPUT_FORWARD},
+		    {"KAFKA", K2I_OUTPUT_KAFKA},
+		    {"OTLP_", K2I_OUTPUT_OTLP},
+		    {"ACKEND", K2I_OUTPUT_RELAY}};
+
+	for (size_t at = 0; at < sizeof(keys) / sizeof(keys[0]); at++)
+		if (setting->section == K2I_SECTION_K2HFTFUSESVR &&
+		    strncmp(setting->name, keys[at].begin, strlen(keys[at].begin)) == 0)
+			return !(((const struct k2i_settings *)object)->outputs & keys[at].output);
+	return false;
+}
+
+static void options_print(const struct k2i_setting *setting, const char *options, FILE *output)
+{
+	const char *equals, *end;
+
+	for (; *options; options = end + 1) {
+		equals = strchr(options, '=');
+		end = strchr(equals, '\n');
+		(void)fprintf(output, "%.*s%.*s = \"%.*s\"\n", (int)strlen(setting->name) - 1, setting->name,
+			      (int)(equals - options), options, (int)(end - equals) - 1, equals + 1);
+	}
+}
+
 /* A value that is not set has no text that would set it: the key is shown as a comment. */
 static void setting_print(const struct k2i_setting *setting, const void *object, FILE *output)
 {
-	const char *idle = !k2i_value_set(setting, object)  ? "is not set"
-			   : has_no_effect(setting, object) ? "has no effect without SSL = yes"
-							    : NULL;
+	const char *idle = !k2i_value_set(setting, object)      ? "is not set"
+			   : has_no_effect(setting, object)     ? "has no effect without SSL = yes"
+			   : destination_lacks(setting, object) ? "has no effect without its TYPE"
+								: NULL;
 
 	if (idle) {
 		(void)fprintf(output, "# %s %s\n", setting->name, idle);
+		return;
+	}
+	if (setting->type == K2I_TYPE_OPTIONS) {
+		options_print(setting, ((const struct k2i_settings *)object)->kafka_options, output);
 		return;
 	}
 	(void)fprintf(output, "%s = ", setting->name);
@@ -103,9 +139,9 @@ static void words_print(const struct k2i_word *words, FILE *output)
 
 static void row_print(const struct k2i_setting *setting, FILE *output)
 {
-	static const char *const types[K2I_TYPE_COUNT] = {
-		"text", "path", "relative", "target", "output", "file",   "command", "period", "keep",
-		"host", "URL",  "pattern",  "prefix", "filter", "number", "size",    "mode"};
+	static const char *const types[K2I_TYPE_COUNT] = {"text",    "path",   "relative", "target", "output", "file",
+							  "command", "period", "keep",     "host",   "URL",    "option",
+							  "pattern", "prefix", "filter",   "number", "size",   "mode"};
 	static const char *const effects[] = {"setting", "none", "refused"};
 	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
 

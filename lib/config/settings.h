@@ -43,6 +43,7 @@ enum k2i_output {
 	K2I_OUTPUT_FORWARD = 8,
 	K2I_OUTPUT_OTLP = 16
 };
+enum k2i_kafka_batch { K2I_KAFKA_RECORD, K2I_KAFKA_CHUNK }; /* KAFKA_BATCH */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
 /*
@@ -202,7 +203,13 @@ struct k2i_settings {
 	char *otlp_private_key;          /* OTLP_KEY */
 	uint64_t otlp_timeout_ms;        /* OTLP_TIMEOUT_MS */
 	bool otlp_gzip;                  /* OTLP_COMPRESS */
-	struct k2i_places *places;       /* where the file says what; NULL: it is no file's */
+	char *kafka_brokers;             /* KAFKA_BROKERS */
+	char *kafka_topic, *kafka_key;   /* KAFKA_TOPIC, KAFKA_KEY: formats */
+	enum k2i_kafka_batch kafka_batch;
+	uint64_t kafka_commit_ms;    /* KAFKA_COMMITMS */
+	char *kafka_positions_topic; /* KAFKA_POSITIONS_TOPIC */
+	char *kafka_options;         /* KAFKA.NAME = VALUE: a line NAME=VALUE each; NULL: none */
+	struct k2i_places *places;   /* where the file says what; NULL: it is no file's */
 };
 
 /*

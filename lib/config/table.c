@@ -134,6 +134,12 @@ static const struct k2i_word spreads[] = {
 	{0},
 };
 
+static const struct k2i_word kafka_batches[] = {
+	{"record", K2I_KAFKA_RECORD, false},
+	{"chunk", K2I_KAFKA_CHUNK, false},
+	{0},
+};
+
 const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 {
 	static const struct k2i_word *const words[K2I_TYPE_COUNT] = {
@@ -153,6 +159,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_ROTATE_COMPRESS] = rotate_compressions,
 		[K2I_TYPE_SPREAD] = spreads,
 		[K2I_TYPE_RELOAD] = reloads,
+		[K2I_TYPE_KAFKA_BATCH] = kafka_batches,
 	};
 
 	return words[type];
@@ -173,12 +180,22 @@ enum k2i_section k2i_section_find(const char *name)
 	return (enum k2i_section)section;
 }
 
+/* Keys of options have any name behind the dot of theirs. */
+static bool name_is(const struct k2i_setting *setting, const char *name)
+{
+	size_t bytes = strlen(setting->name) - 1;
+
+	if (setting->type != K2I_TYPE_OPTIONS)
+		return strcasecmp(setting->name, name) == 0;
+	return strncasecmp(setting->name, name, bytes) == 0 && name[bytes];
+}
+
 const struct k2i_setting *k2i_setting_find(enum k2i_section section, const char *name)
 {
 	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
 
 	for (; setting < end; setting++)
-		if (setting->section == section && strcasecmp(setting->name, name) == 0)
+		if (setting->section == section && name_is(setting, name))
 			return setting;
 	return NULL;
 }
@@ -211,7 +228,7 @@ enum k2i_section k2i_setting_elsewhere(const char *name)
 	size_t number;
 
 	for (number = 0; number < k2i_settings_table_count; number++)
-		if (strcasecmp(k2i_settings_table[number].name, name) == 0)
+		if (name_is(&k2i_settings_table[number], name))
 			return k2i_settings_table[number].section;
 	return K2I_SECTION_COUNT;
 }

@@ -18,6 +18,7 @@ enum k2i_value_type {
 	K2I_TYPE_KEEP,     /* rotation.h */
 	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
 	K2I_TYPE_URL,      /* http or https, without user, query and fragment */
+	K2I_TYPE_OPTIONS,  /* of a library, named behind the key's dot; repeatable */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_PREFIX,   /* the beginning of a path below the mount, with octal and hexadecimal escapes; repeatable */
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
@@ -41,6 +42,7 @@ enum k2i_value_type {
 	K2I_TYPE_FILE_SYNC,
 	K2I_TYPE_ROTATE_COMPRESS,
 	K2I_TYPE_SPREAD,
+	K2I_TYPE_KAFKA_BATCH,
 	K2I_TYPE_COUNT
 };
 

@@ -430,8 +430,9 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 		return relative_store(setting, text, object, message, room);
 	case K2I_TYPE_PATTERN:
 	case K2I_TYPE_PREFIX:
+	case K2I_TYPE_OPTIONS:
 	case K2I_TYPE_FILTER:
-		return 0; /* not fields: load.c adds patterns and prefixes to a list, and a filter has nothing to set */
+		return 0; /* not fields: load.c adds patterns, prefixes and options to a list, and a filter has nothing to set */
 	case K2I_TYPE_NUMBER:
 	case K2I_TYPE_SIZE:
 		return number_parse(setting, text, object, message, room);

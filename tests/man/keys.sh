@@ -10,8 +10,8 @@ if ! [ -s "$work/table" ] || ! [ -f "$page" ]; then
 	echo "no table, or no $page"
 	exit 1
 fi
-# A key is a word of capitals, digits and underscores in bold.
-sed 's/\\-/-/g' "$page" | grep -oE '^\.(B|BR|BI) .*|\\fB[^\\]*' | grep -oE '\<[A-Z][A-Z0-9_]{2,}\>' | sort -u >"$work/page"
+# A key is a word of capitals, digits and underscores in bold; behind some a dot and a star stand for any name.
+sed 's/\\-/-/g' "$page" | grep -oE '^\.(B|BR|BI) .*|\\fB[^\\]*' | grep -oE '\<[A-Z][A-Z0-9_]{2,}(\.\*|\>)' | sort -u >"$work/page"
 missing=$(comm -23 "$work/table" "$work/page")
 [ -z "$missing" ] || printf '%s: does not have:\n%s\n' "$page" "$missing"
 [ -z "$missing" ]

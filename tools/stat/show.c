@@ -202,6 +202,7 @@ void stat_show_table(FILE *output, const char *target, const struct json_value *
 	array_show(output, "plugins", now);
 	array_show(output, "forward", now);
 	array_show(output, "otlp", now);
+	array_show(output, "kafka", now);
 	if (stat_lossy(now))
 		(void)fputs("  Records were lost, or may be missing or there twice: see the lines with a !.\n", output);
 }

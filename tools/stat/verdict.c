@@ -154,12 +154,14 @@ static bool held_print(FILE *output, const struct json_value *array, const char 
 /* The first destination on other machines that holds records, since when, and why. */
 static bool destination_print(FILE *output, const struct json_value *status)
 {
-	static const char *const names[] = {"forward", "otlp"};
+	static const char *const names[] = {"forward", "kafka", "otlp"};
 
 	for (size_t number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
 		const struct json_value *array = json_get(status, names[number]), *row = array ? array->first : NULL;
 
-		if (!row || !*json_text(row, "held"))
+		while (row && !*json_text(row, "held"))
+			row = row->next;
+		if (!row)
 			continue;
 		(void)fprintf(output, "records for %s wait for ", names[number]);
 		age_print(output, number_of(row, "waiting_s") * K2I_SECOND_NS);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -65,6 +66,22 @@ static int retracted_take(void *of, const char *text)
 	return 0;
 }
 
+/* NAME=VALUE */
+static int kafka_option_take(void *of, const char *text)
+{
+	struct verify_options *options = of;
+	const char *before = options->kafka_options ? options->kafka_options : "";
+	char *lines;
+
+	if (!strchr(text, '=') || strchr(text, '\n'))
+		return -EINVAL;
+	if (asprintf(&lines, "%s%s\n", before, text) < 0)
+		return -ENOMEM;
+	free(options->kafka_options);
+	options->kafka_options = lines;
+	return 0;
+}
+
 #define AT(field) .at = offsetof(struct verify_options, field)
 static const struct command_option settings[] = {
 	COMMAND_OPTION("allow-missing-tail", 0, FLAG, READ, AT(allow_missing_tail)),
@@ -80,6 +97,8 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("help", 'h', HELP, MAKE | READ, AT(help)),
 	COMMAND_OPTION("inside", 0, FLAG, READ, AT(inside)),
 	COMMAND_OPTION("json", 0, FLAG, MAKE | READ, AT(json)),
+	COMMAND_OPTION("kafka", 0, TEXT, READ, AT(brokers), .needed = "brokers are needed, as HOST:PORT"),
+	COMMAND_OPTION("kafka-option", 0, CALL, READ, .needed = "NAME=VALUE is needed", .take = kafka_option_take),
 	COMMAND_OPTION("limit", 0, NUMBER, READ, AT(limit), OPTION_RANGE(0, UINT32_MAX)),
 	COMMAND_OPTION("make", 0, FLAG, MAKE | READ, AT(make)),
 	COMMAND_OPTION("only", 0, FLAG, READ, AT(only)),
@@ -198,9 +217,12 @@ static int read_check(struct verify_options *options)
 	bool above = options->expected_all != VERIFY_ANY_NUMBER && options->expected_all > most;
 
 	if (!*options->files) {
-		verify_error("a file is needed");
+		verify_error(options->brokers ? "a topic is needed" : "a file is needed");
 		return usage_error();
 	}
+	if (options->brokers ? options->retracted != NULL : options->kafka_options != NULL)
+		return verify_failed(STATUS_WRONG, options->brokers ? "--retracted is for files"
+								    : "--kafka-option goes with --kafka");
 	if (options->run_text && verify_run_parse(options->run_text, &options->run))
 		return verify_failed(STATUS_WRONG, "--run %s: " RUN_NEEDED, options->run_text);
 	for (size_t at = 0; at < options->expected_count; at++)

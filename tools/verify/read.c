@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "tools/verify/retracted.h"
 #include "tools/verify/tally.h"
+#include "tools/verify/topic.h"
 
 #define BUFFER_BYTES_FIRST (1024u * 1024)
 /* Holds any record; what is longer is none. */
@@ -171,21 +172,39 @@ static int file_read_apart(struct reader *reader, const char *file, bool standar
 	return status;
 }
 
+static int descriptor_of(struct reader *reader, const char *file, struct verify_topic *topic)
+{
+	const struct verify_options *options = reader->tally.options;
+	int descriptor;
+
+	if (options->brokers)
+		return verify_topic_open(topic, options->brokers, file, options->kafka_options);
+	if (strcmp(file, "-") == 0)
+		return STDIN_FILENO;
+	descriptor = open(file, O_RDONLY | O_CLOEXEC);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
 static int file_read(struct reader *reader, const char *file)
 {
-	bool standard = strcmp(file, "-") == 0;
+	bool kafka = reader->tally.options->brokers != NULL, standard = !kafka && strcmp(file, "-") == 0;
+	struct verify_topic topic;
 	int status;
 
 	reader->file = standard ? "standard input" : file;
-	reader->descriptor = standard ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
+	reader->descriptor = descriptor_of(reader, file, &topic);
+	if (kafka && reader->descriptor == -ENOENT)
+		return -ENOENT;
 	if (reader->descriptor < 0) {
-		status = -errno;
+		status = reader->descriptor;
 	} else {
 		reader->begin = reader->end = reader->searched = 0;
 		reader->offset = 0;
-		status = file_read_apart(reader, file, standard);
+		status = file_read_apart(reader, file, standard || kafka);
 		if (!standard)
 			(void)close(reader->descriptor);
+		if (kafka && verify_topic_close(&topic) && !status)
+			return -EIO;
 	}
 	if (status)
 		verify_error("%s: %s", reader->file, strerror(-status));

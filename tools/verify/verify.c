@@ -9,6 +9,7 @@
 
 static const char help[] =
 	"usage: k2hft verify [OPTION]... FILE...\n"
+	"   or: k2hft verify --kafka BROKERS [OPTION]... TOPIC...\n"
 	"   or: k2hft verify --make [OPTION]... FILE\n"
 	"   or: k2hft verify --make [OPTION]... {-r HOST[:PORT] | -c FILE | --attach RING} -t STREAM\n"
 	"Makes records with producer, number and checksum; and reads where they arrived, the files one\n"
@@ -24,6 +25,9 @@ static const char help[] =
 	"      --inside              also behind it, as a FORMAT of the receiver adds\n"
 	"      --order WHERE         where order is looked at: in all files as one, each file, none (all)\n"
 	"      --retracted LIST      leaves out the ranges of a receiver's list; several times: of each\n"
+	"      --kafka BROKERS       reads topics: HOST:PORT, and more with commas; what is committed, each\n"
+	"                            partition once, as a file\n"
+	"      --kafka-option N=V    a setting of librdkafka; several times: of each\n"
 	"      --limit N             lists this many findings and missing ranges (20)\n\n"
 	"      --make                makes records:\n"
 	"  -n, --count COUNT         this many of each producer (100000)\n"
@@ -63,5 +67,6 @@ int k2i_command_verify(int argc, char **argv)
 		status = options.make ? verify_make(&options) : verify_read(&options);
 	free(options.expected);
 	free(options.retracted);
+	free(options.kafka_options);
 	return status;
 }

@@ -30,6 +30,8 @@ struct verify_options {
 	const char *run_text; /* NULL: any run */
 	uint32_t run;
 	uint64_t limit;
+	const char *brokers; /* `files` are topics there; NULL: they are files */
+	char *kafka_options; /* of librdkafka: a line NAME=VALUE each; NULL: none */
 
 	/* making */
 	const char *path;               /* of a file or a stream */
@@ -49,7 +51,7 @@ struct verify_options {
 /* Where records come in order: in all files as one, in each file, nowhere. */
 enum { VERIFY_ORDER_ALL, VERIFY_ORDER_FILE, VERIFY_ORDER_NONE };
 
-/* options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected` is the caller's to free. */
+/* options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected`, `retracted` and `kafka_options` are the caller's to free. */
 int verify_options_parse(struct verify_options *options, const char *help, int argc, char **argv);
 
 /* make.c, read.c: exit status, with the message. */

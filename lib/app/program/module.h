@@ -13,4 +13,23 @@
  */
 int k2i_module_path(const char *name, char path[PATH_MAX]);
 
+/* A topic that is read. */
+struct k2i_topic {
+	const char *brokers, *name;
+	const char *options; /* of librdkafka: a line NAME=VALUE each; NULL: none */
+	/* Takes a record with a line end. An error ends the reading. */
+	int (*take)(void *argument, const char *bytes, size_t count);
+	void *argument;
+};
+
+/* The symbol k2i_kafka_reader of the module kafka. */
+struct k2i_kafka_reader {
+	const char *version; /* of libk2hft: who calls has the same */
+	/*
+	 * Reads all that is committed, one partition after the other, records in parts as one. 0, or an error as `take`; -EAGAIN
+	 * with the reason.
+	 */
+	int (*read)(const struct k2i_topic *topic, char *reason, size_t reason_room);
+};
+
 #endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "receiver/sink/kafka/internal.h"
+
+/* Memory for copies of a producer's groups. */
+#define QUEUE_BYTES_MAX (64u * 1024 * 1024)
+#define RING_IDLE_NS (UINT64_C(600) * K2I_SECOND_NS)
+
+/* Rings ----------------------------------------------------------------------------------------------------------- */
+
+struct k2i_kafka_ring *k2i_kafka_ring_get(struct k2i_kafka_sink *kafka, const uint8_t uuid[16])
+{
+	uint64_t hash = k2i_table_hash(uuid, 16);
+	struct k2i_table_node *node = NULL;
+	struct k2i_kafka_ring *ring;
+
+	while ((node = k2i_table_find(&kafka->rings, hash, node)) != NULL) {
+		ring = K2I_TABLE_ENTRY(node, struct k2i_kafka_ring, node);
+		if (memcmp(ring->uuid, uuid, 16) == 0)
+			return ring;
+	}
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	memcpy(ring->uuid, uuid, 16);
+	if (k2i_table_insert(&kafka->rings, &ring->node, hash)) {
+		free(ring);
+		return NULL;
+	}
+	return ring;
+}
+
+struct tick {
+	struct k2i_kafka_sink *kafka;
+	uint64_t now_ns;
+};
+
+static void ring_look(void *argument, struct k2i_table_node *node)
+{
+	const struct tick *tick = argument;
+	struct k2i_kafka_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_kafka_ring, node);
+
+	if (ring->bytes || tick->now_ns < ring->used_ns + RING_IDLE_NS)
+		return;
+	k2i_table_remove(&tick->kafka->rings, node);
+	free(ring);
+}
+
+void k2i_kafka_rings_tick(struct k2i_kafka_sink *kafka, uint64_t now_ns)
+{
+	struct tick tick = {kafka, now_ns};
+
+	k2i_table_each(&kafka->rings, ring_look, &tick);
+}
+
+/* Groups ---------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of an entry's copy: its stream's names stand there once for a run of entries. */
+static size_t entry_bytes(const struct k2i_group_entry *entry, const struct k2i_stream *before)
+{
+	size_t names = entry->stream == before ? 0 : strlen(entry->stream->path) + strlen(entry->stream->host) + 2;
+
+	return sizeof(struct k2i_kafka_entry) + entry->payload_bytes + names;
+}
+
+static char *text_copy(char **room, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = memcpy(*room, text, bytes);
+
+	*room += bytes;
+	return copy;
+}
+
+static void entry_copy(struct k2i_kafka_group *copy, const struct k2i_group_entry *entry, bool same, char **room)
+{
+	struct k2i_kafka_entry *to = &copy->entries[copy->entry_count];
+	const struct k2i_kafka_entry *before = to - 1;
+
+	to->path = same ? before->path : text_copy(room, entry->stream->path);
+	to->host = same ? before->host : text_copy(room, entry->stream->host);
+	to->payload = *room;
+	memcpy(*room, entry->payload, entry->payload_bytes);
+	*room += entry->payload_bytes;
+	to->position = entry->position;
+	to->time_ns = entry->time_ns;
+	to->payload_bytes = entry->payload_bytes;
+	to->record_count = entry->record_count;
+	to->writer_pid = entry->writer_pid;
+	to->flags = entry->flags;
+	to->binary = entry->stream->mode == K2HFT_STREAM_BINARY;
+	copy->entry_count++;
+}
+
+struct k2i_kafka_group *k2i_kafka_group_copy(const struct k2i_group *group, uint64_t from,
+					     struct k2i_sink_report *report)
+{
+	const struct k2i_group_entry *entry, *end = group->entries + group->entry_count;
+	const struct k2i_stream *stream = NULL;
+	size_t bytes = sizeof(struct k2i_kafka_group), count = 0;
+	struct k2i_kafka_group *copy;
+	char *room;
+
+	for (entry = group->entries; entry < end; entry++) {
+		if (entry->position < from)
+			continue;
+		bytes += entry_bytes(entry, stream);
+		stream = entry->stream;
+		count++;
+	}
+	copy = malloc(bytes);
+	if (!copy)
+		return NULL;
+	*copy = (struct k2i_kafka_group){
+		.report = report, .position = report->position, .bytes = bytes, .taken_ns = k2i_clock_now_ns()};
+	room = (char *)(copy->entries + count);
+	stream = NULL;
+	for (entry = group->entries; entry < end; entry++) {
+		if (entry->position < from)
+			continue;
+		entry_copy(copy, entry, entry->stream == stream, &room);
+		stream = entry->stream;
+	}
+	return copy;
+}
+
+/* The queue ------------------------------------------------------------------------------------------------------- */
+
+static void queue_append(struct k2i_kafka_producer *producer, struct k2i_kafka_group *group)
+{
+	group->next = NULL;
+	*producer->last = group;
+	producer->last = &group->next;
+	producer->bytes += group->bytes;
+}
+
+void k2i_kafka_queue_push(struct k2i_kafka_producer *producer, struct k2i_kafka_group *group)
+{
+	queue_append(producer, group);
+	group->ring->bytes += group->bytes;
+	group->ring->used_ns = group->taken_ns;
+	(void)pthread_cond_signal(&producer->condition);
+}
+
+/* Takes groups of a ring out, those up to a position, into `*taken`, which ends with NULL. */
+static void queue_take(struct k2i_kafka_ring *ring, uint64_t position, struct k2i_kafka_group **taken)
+{
+	struct k2i_kafka_producer *producer = ring->producer;
+	struct k2i_kafka_group **at = &producer->first, *group;
+
+	while ((group = *at) != NULL) {
+		if (group->ring != ring || group->position > position) {
+			at = &group->next;
+			continue;
+		}
+		*at = group->next;
+		producer->bytes -= group->bytes;
+		group->next = NULL;
+		*taken = group;
+		taken = &group->next;
+	}
+	producer->last = at;
+	*taken = NULL;
+}
+
+void k2i_kafka_queue_move(struct k2i_kafka_ring *ring, struct k2i_kafka_producer *to)
+{
+	struct k2i_kafka_group *group, *next;
+
+	queue_take(ring, UINT64_MAX, &group);
+	ring->producer = to;
+	for (; group; group = next) {
+		next = group->next;
+		queue_append(to, group);
+	}
+	(void)pthread_cond_signal(&to->condition);
+}
+
+static void groups_report(struct k2i_kafka_ring *ring, struct k2i_kafka_group *group, int error)
+{
+	struct k2i_kafka_group *next;
+
+	for (; group; group = next) {
+		next = group->next;
+		ring->bytes -= group->bytes;
+		if (error)
+			ring->refused_owner = group->report->owner.id;
+		k2i_sink_stored(&ring->producer->kafka->sink, group->report, error);
+		free(group);
+	}
+}
+
+void k2i_kafka_queue_stored(struct k2i_kafka_ring *ring)
+{
+	struct k2i_kafka_group *group;
+
+	queue_take(ring, ring->position, &group);
+	groups_report(ring, group, 0);
+}
+
+void k2i_kafka_queue_refuse(struct k2i_kafka_ring *ring, int error)
+{
+	struct k2i_kafka_group *group;
+
+	queue_take(ring, UINT64_MAX, &group);
+	groups_report(ring, group, error);
+	ring->handed = 0;
+	ring->owned = false;
+}
+
+/* Waiting owners -------------------------------------------------------------------------------------------------- */
+
+bool k2i_kafka_queue_full(struct k2i_kafka_ring *ring, struct k2i_owner owner)
+{
+	struct k2i_kafka_producer *producer = ring->producer;
+	size_t room = producer->waiter_room ? 2 * producer->waiter_room : 16;
+	struct k2i_owner *waiters = producer->waiters;
+
+	if (producer->bytes < QUEUE_BYTES_MAX && (!ring->hold_until_ns || !ring->bytes))
+		return false;
+	for (size_t i = 0; i < producer->waiter_count; i++)
+		if (producer->waiters[i].id == owner.id)
+			return true;
+	if (producer->waiter_count == producer->waiter_room) {
+		/* Without memory the owner finds out by itself within a second. */
+		waiters = realloc(waiters, room * sizeof(*waiters));
+		if (!waiters)
+			return true;
+		producer->waiters = waiters;
+		producer->waiter_room = room;
+	}
+	producer->waiters[producer->waiter_count++] = owner;
+	return true;
+}
+
+void k2i_kafka_queue_wake(struct k2i_kafka_producer *producer)
+{
+	for (size_t i = 0; i < producer->waiter_count; i++)
+		k2i_sink_ready(&producer->kafka->sink, producer->waiters[i]);
+	producer->waiter_count = 0;
+}
+
+void k2i_kafka_queue_free(struct k2i_kafka_producer *producer)
+{
+	while (producer->first)
+		k2i_kafka_queue_refuse(producer->first->ring, -ECANCELED);
+	free(producer->waiters);
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""TYPE = kafka, with the brokers of librdkafka's tests: each record is a message with key and headers, without its line
+end; one that was cut goes in parts; a topic that can't be written holds its sender and no other, and stat says why; a ring
+that goes on at another receiver, and back, is there once. tests/net/kafka_broker.py has real brokers."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from common.receiver import BIN, Receiver
+
+MOCK = os.path.join(BIN, "../tests/tools/kafka_mock")
+if not os.path.exists(os.path.join(BIN, "../lib/k2hft/kafka.so")):
+    print("SKIP: kafka.so is not built: librdkafka is not installed")
+    sys.exit(77)
+
+
+class Gateway(Receiver):
+    def __init__(self, work, brokers, topic):
+        os.makedirs(work)
+        super().__init__(work, "SSL = no\nCTLPORT = 0", f"TYPE = kafka\nSTATEDIR = {work}/state\nKAFKA_BROKERS = {brokers}\n"
+                         f"KAFKA_TOPIC = {topic}\nKAFKA_COMMITMS = 20\nKAFKA.linger.ms = 1")
+
+
+class Brokers:
+    def __init__(self):
+        self.process = subprocess.Popen([MOCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.at = self.process.stdout.readline().decode().strip()
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == b"done\n"
+
+    def messages(self, topic, count):
+        """Fields of each: key, headers, payload."""
+        read = subprocess.run([MOCK, "read", self.at, topic, str(count)], capture_output=True, timeout=60)
+        assert read.returncode == 0, (topic, count, read.stdout[:1000], read.stderr)
+        return [line.split(b"\t") for line in read.stdout.split(b"\n")[:-1]]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def push(gateway, stream, data, *more):
+    """Ends when all is acknowledged."""
+    process = subprocess.Popen([f"{BIN}/k2hft", "push", "-q", "-r", f"127.0.0.1:{gateway.port}", "-t", stream, "--host", "h",
+                                "--timeout", "60", *more], stdin=subprocess.PIPE)
+    process.stdin.write(data)
+    process.stdin.close()
+    return process
+
+
+def pushed(*arguments):
+    assert push(*arguments).wait(90) == 0
+
+
+def records(brokers, gateway):
+    pushed(gateway, "app/x.log", b"one\n\ntwo\r\nlast")
+    found = brokers.messages("x.log", 4)
+    assert all(fields[:3] == [b"h app/x.log", b"host=h", b"path=app/x.log"] for fields in found), found
+    assert [fields[3] for fields in found] == [b"one", b"", b"two\r", b"last"], found
+
+
+def parts(brokers, gateway):
+    long = b"".join(b"%08d" % number for number in range(300000))
+    pushed(gateway, "app/long", b"short\n" + long + b"\nshort\n")
+    found = brokers.messages("long", 5)
+    assert found[0][3:] == found[-1][3:] == [b"short"]
+    assert [found[1][3], found[-2][3]] == [b"part=begin", b"part=end"], [fields[3][:20] for fields in found]
+    assert all(fields[3] == b"part=middle" for fields in found[2:-2])
+    assert b"".join(fields[4] for fields in found[1:-1]) == long
+    read = subprocess.run([f"{BIN}/k2hft", "verify", "--kafka", brokers.at, "long"], capture_output=True, check=False)
+    assert b"3 foreign" in read.stdout, read
+
+
+def moves(brokers, work, first, second):
+    """These brokers do not fence a producer whose id another one has: they show who owns what, and that nothing is skipped."""
+    ring = f"{work}/ring"
+    count = 0
+    for turn in range(4):
+        gateway = (first, second)[turn % 2]
+        pushed(gateway, "moves", b"".join(b"%d\n" % number for number in range(count, count + 1000)), "--ring", ring)
+        count += 1000
+        for other in (first, second):
+            pushed(other, f"own.{turn}", b"record\n")
+    found = [int(fields[-1]) for fields in brokers.messages("moves", count)]
+    assert found == list(range(count)), found[:20]
+    assert b"is taken over from" in second.said()
+
+
+def topic_refused(brokers, gateway):
+    """29: TOPIC_AUTHORIZATION_FAILED."""
+    brokers.tell("topic refused 29")
+    held = push(gateway, "refused", b"record\n")
+    gateway.logged(rb"is held: topic refused: .*allow the receiver's user")
+    pushed(gateway, "other", b"record\n")
+    assert held.poll() is None
+    brokers.tell("topic refused 0")
+    assert held.wait(60) == 0
+    assert len(brokers.messages("refused", 1)) == 1
+
+
+def brokers_away(brokers, gateway):
+    for number in (1, 2, 3):
+        brokers.tell(f"down {number}")
+    held = push(gateway, "away", b"record\n")
+    time.sleep(0.5)
+    assert held.poll() is None
+    for number in (1, 2, 3):
+        brokers.tell(f"up {number}")
+    assert held.wait(60) == 0
+    assert len(brokers.messages("away", 1)) == 1
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        brokers = Brokers()
+        gateways = []
+        try:
+            gateways = [Gateway(f"{work}/{name}", brokers.at, "%f") for name in "ab"]
+            records(brokers, gateways[0])
+            parts(brokers, gateways[0])
+            moves(brokers, work, *gateways)
+            topic_refused(brokers, gateways[1])
+            brokers_away(brokers, gateways[0])
+            for gateway in gateways:
+                gateway.end()
+        except BaseException:
+            for gateway in gateways:
+                sys.stdout.buffer.write(gateway.said())
+            raise
+        finally:
+            for gateway in gateways:
+                gateway.kill()
+            brokers.end()
+
+
+main()
