@@ -18,7 +18,7 @@ struct k2i_populated;
 struct k2i_rule;
 struct k2i_route_stream;
 
-#define K2I_LANE_COUNT_MAX 64u /* a set of lanes is a word, see k2i_lane_bit */
+#define K2I_LANE_COUNT_MAX 64u /* a set of lanes is a word, see k2i_lane_bit; K2I_MOUNT_LANES_MAX */
 #define K2I_LANE_UNWRITABLE "mount: the ring can't be written: the disk of its file is full, or fails"
 
 enum k2i_lane_state {

@@ -94,6 +94,21 @@ static void check_spread(struct k2i_checker *checker)
 		error(checker, at, "COPIES needs DELIVERMODE = hash");
 }
 
+/* A file without rules is of k2hft push or a program, which can have more. */
+static void check_lanes(struct k2i_checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	size_t count = settings->server_count;
+
+	for (size_t number = 0; number < settings->rule_count; number++)
+		count += settings->rules[number].plugin != NULL;
+	if (settings->rule_count && count > K2I_MOUNT_LANES_MAX)
+		k2i_checker_find(checker, K2I_FINDING_ERROR, settings->servers[settings->server_count - 1].place,
+				 "a mount can have %u receivers and rules with PLUGIN together, and these are %zu: divide "
+				 "them among several mounts",
+				 K2I_MOUNT_LANES_MAX, count);
+}
+
 static void check_servers(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
@@ -105,6 +120,7 @@ static void check_servers(struct k2i_checker *checker)
 	}
 	for (size_t number = 0; number < settings->server_count; number++)
 		check_server(checker, &settings->servers[number]);
+	check_lanes(checker);
 	check_spread(checker);
 }
 

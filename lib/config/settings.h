@@ -251,6 +251,8 @@ const char *k2i_settings_below(const struct k2i_settings *settings, const char *
 bool k2i_settings_state_ends(const struct k2i_settings *settings);
 
 /* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
+#define K2I_MOUNT_LANES_MAX 64u /* receivers of a mount, and rules with PLUGIN, together */
+
 enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };
 typedef void k2i_settings_report(void *argument, enum k2i_finding finding, const char *file, unsigned line,
 				 const char *text);

@@ -29,3 +29,9 @@ finds ':1: error: NAME of [SLVNODE]: web* is no name' '[SLVNODE]' 'NAME = db1, w
 finds ':1: warning: NAME of [SLVNODE]: no host is called 127.0.0.: ' '[SLVNODE]' 'NAME = 127.0.0.'
 finds ':1: warning: NAME of [SLVNODE]: no host is called .example: ' '[SLVNODE]' 'NAME = .example'
 finds ':1: warning: NAME of [SLVNODE]: no host is called localhost:8020: ' '[SLVNODE]' 'NAME = localhost:8020'
+# What a mount can't have, a program can.
+printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[SVRNODE]' 'NAME = h[1-65]' '[K2HFTFUSE]' >"$dir/a.ini"
+"${B:-build}/bin/k2hft" check "$dir/a.ini" >"$dir/out" || { cat "$dir/out"; exit 1; }
+printf '%s\n' '[K2HFTFUSE_RULE_DIR]' 'TARGET = a' 'TRUNS = on' >>"$dir/a.ini"
+"${B:-build}/bin/k2hft" check "$dir/a.ini" >"$dir/out"
+grep -qF 'a.ini:3: error: a mount can have 64 receivers' "$dir/out" || { cat "$dir/out"; exit 1; }

@@ -18,14 +18,14 @@ from parts.world import World
 
 LAPS_IN_WORLD = 15
 # Points that need a world of their own.
-OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay")
+OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", "receivers")
 
 
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
         levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": [], "plugged": [],
-                  "relay": []}
+                  "relay": [], "receivers": []}
         for name in self.options.point or POINTS:
             point = POINTS[name]
             turn = self.random.randrange(2)
@@ -35,7 +35,7 @@ class Crashes(Harness):
                     level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
             # The steps of a mount are the same for each copy.
-            if point.who == "mount" and point.need not in ("lanes", "plugged"):
+            if point.who == "mount" and point.need not in ("lanes", "plugged", "receivers"):
                 levels["lanes"].append(Crash.of(point, "mount", times))
         for laps in levels.values():
             self.random.shuffle(laps)
@@ -55,6 +55,8 @@ class Crashes(Harness):
             world.relayed = True
         elif kind == "lanes":
             world.have_twin()
+        elif kind == "receivers":
+            world.turn_receivers()
         elif kind == "settled":
             world.unify = world.tls = False  # wire_send has its own files, and no TLS
         world.plans = {role: Plan(world.path(f"{role}.plan")) for role in ("receiver", "push", "library", "mount")}

@@ -218,6 +218,8 @@ class Crash(Fault):
             self.revive_sender(True)
         elif self.point.need == "reload" and self.at.mount_workers():
             self.at.mount.signal(signal.SIGUSR1)
+        elif self.point.need == "receivers" and self.at.mount_workers():
+            self.at.mount_receivers_turn()
         elif not self.sender.busy():
             self.sender.finish(20)
             self.sender.go()
@@ -279,6 +281,8 @@ class Crash(Fault):
             self.at.receiver_start()
         elif self.role == "mount":
             wait_until(self.at.mount_workers, 20, "another worker")
+            if self.point.need == "receivers":
+                self.at.mount_receivers_return()
         else:
             wait_until(lambda: not self.sender.processes()[0].alive(), 20, "the last death")
             self.revive_sender(False)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A receiver with three senders, in a folder of their own."""
 import contextlib
+import glob
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 from .network import Link
 from .process import Process, Trouble, children_of, name_of, quiet, wait_until
@@ -15,6 +18,7 @@ from .proxy import Proxy
 OUTPUT_BYTES = 400 << 20
 ROTATED_BYTES = 64 << 10
 READY_S = 30
+TURN_S = 0.4
 
 
 class World:
@@ -55,6 +59,8 @@ class World:
         self.twin = None
         self.twin_port = 0
         self.has_twin = False
+        self.turns = self.turned = False
+        self.turn_at = 0
         self.plans = {}
 
     def send_pieces(self):
@@ -67,6 +73,10 @@ class World:
         """A second receiver, to which the mount sends the same."""
         self.has_twin = True
         self.unify = False
+
+    def turn_receivers(self):
+        """The mount is reloaded with one receiver and with two in turns, which are two names of the same."""
+        self.turns = True
 
     def start(self):
         os.mkdir(self.disk)
@@ -221,8 +231,10 @@ class World:
         """Of a sender; its rules are for the mount."""
         host, port = self.target()
         others = f"PORT = {port}\n[SVRNODE]\nNAME = {host}\nPORT = {self.twin_port}\n" if twin else ""
+        if self.turned:
+            others = f"PORT = {port}\n[SVRNODE]\nNAME = localhost\nPORT = {port}\n"
         with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}[SVRNODE]\nNAME = {host}\n{others}"
+            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}{'DELIVERMODE = hash' if self.turns else ''}\n[SVRNODE]\nNAME = {host}\n{others}"
                        + ("[K2HTPDTOR]\nK2HTPDTOR_BROADCAST = yes\n" if twin else "") +
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
@@ -238,6 +250,22 @@ class World:
         wait_until(lambda: not self.mount.alive() or self.mounted(), READY_S, "the mount comes")
         if not self.mount.alive():
             raise Trouble(f"the mount does not start; {self.mount.last_lines()}")
+
+    def mount_receivers_turn(self):
+        """Not before the last turn has had its time."""
+        if time.monotonic() < self.turn_at:
+            return
+        self.turn_at = time.monotonic() + TURN_S
+        self.turned = not self.turned
+        self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
+        self.mount.signal(signal.SIGUSR1)
+
+    def mount_receivers_return(self):
+        """One again, whose ring has its name, and no other is left."""
+        self.turned = False
+        self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
+        wait_until(lambda: quiet(os.path.join(self.bin, "k2hft"), "reload", self.mount_point), 20, "a reload")
+        wait_until(lambda: glob.glob(self.path("mount.ring*")) == [self.path("mount.ring")], 30, "the other ring is gone")
 
     def mounted(self):
         with open("/proc/self/mounts", encoding="utf-8") as file:

@@ -132,7 +132,8 @@ class Mount(Sender):
 
     def receivers_change(self, receivers):
         super().receivers_change(receivers)
-        self.mount.signal(signal.SIGUSR1)
+        if not quiet(self.program("k2hft"), "reload", self.point()):
+            raise Trouble(f"{self.name} does not reload; {self.mount.last_lines()}")
 
     def finish(self):
         made = self.stop()
