@@ -69,7 +69,7 @@ static int ring_hand_over(const struct k2i_mount *mount, struct k2i_mount_lane *
 }
 
 static int ring_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, struct k2i_mount_lane *lane,
-			struct k2i_change *change, struct k2i_reload *told)
+			struct k2i_reload *told)
 {
 	char *file = mount->lanes.ring_files[lane->index];
 	const char *home = mount->lanes.names[lane->index];
@@ -82,7 +82,7 @@ static int ring_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, 
 		return -ENAMETOOLONG;
 	memcpy(file + length, length ? home : "", strlen(length ? home : "") + 1);
 	if (*file && access(file, F_OK))
-		change->made |= k2i_lane_bit(lane);
+		lane->made = true;
 	status = k2i_lane_ring_open(mount, &setup->config, lane, &lane->ring, told->error, sizeof(told->error));
 	if (status)
 		return status;
@@ -93,14 +93,14 @@ static int ring_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, 
 }
 
 static int lane_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, const struct k2hft_target *target,
-			struct k2i_mount_lane *lane, struct k2i_change *change, struct k2i_reload *told)
+			struct k2i_mount_lane *lane, struct k2i_reload *told)
 {
 	char *home = mount->lanes.names[lane->index];
 	int status;
 
 	*lane = (struct k2i_mount_lane){.index = lane->index, .state = K2I_LANE_FREE, .ring_fd = -1};
 	k2i_spread_home(target->host, target->port, home);
-	status = ring_prepare(mount, setup, lane, change, told);
+	status = ring_prepare(mount, setup, lane, told);
 	lane->target = target;
 	if (status == 0)
 		status = k2i_lane_client_open(mount, &setup->config, lane);
@@ -146,7 +146,7 @@ int k2i_change_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, s
 				break;
 			}
 			change->added |= k2i_lane_bit(lane);
-			status = lane_prepare(mount, setup, &config->targets[at], lane, change, told);
+			status = lane_prepare(mount, setup, &config->targets[at], lane, told);
 		} else if (lane->state == K2I_LANE_EMPTIES) {
 			change->returning |= k2i_lane_bit(lane);
 		}
@@ -171,6 +171,8 @@ static void states_take(struct k2i_mount_lanes *lanes, const struct k2i_change *
 		if (!((takes | change->removed) & k2i_lane_bit(lane)))
 			continue;
 		K2I_JOURNAL_KEEP(&lane->state);
+		K2I_JOURNAL_KEEP(&lane->made);
+		lane->made = false;
 		lane->state = takes & k2i_lane_bit(lane) ? K2I_LANE_TAKES : K2I_LANE_EMPTIES;
 		lane->away_ns = 0;
 		if (at >= lanes->count)
@@ -219,8 +221,9 @@ void k2i_change_undo(struct k2i_mount *mount, const struct k2i_change *change)
 		if (!(change->added & k2i_lane_bit(lane)))
 			continue;
 		lane_drop(lane);
-		if (change->made & k2i_lane_bit(lane))
+		if (lane->made)
 			(void)unlink(mount->lanes.ring_files[at]);
+		lane->made = false;
 	}
 }
 

@@ -16,7 +16,6 @@ struct k2i_change {
 	unsigned takers;
 	unsigned taker[K2I_LANE_COUNT_MAX]; /* lanes, in the order of the new list */
 	uint64_t added, returning, removed; /* returning: it was removed before, and its lane is there still */
-	uint64_t made;                      /* of those added: their ring's file was not there before */
 };
 
 /*

@@ -281,6 +281,10 @@ static void rings_close(struct k2i_mount *mount, bool settled)
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
 		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
 
+		if (settled && lane->state == K2I_LANE_FREE && lane->made) {
+			(void)unlink(mount->lanes.ring_files[at]);
+			lane->made = false;
+		}
 		if (lane->ring_fd < 0 || (lane->state != K2I_LANE_ENDED && !(settled && lane->state == K2I_LANE_FREE)))
 			continue;
 		(void)close(lane->ring_fd);

@@ -15,9 +15,11 @@
  * Two ways to wake the consumer. Its own process writes to an eventfd. A process that is attached writes a byte into the
  * header through its descriptor of the file, and an inotify watch of the consumer sees that: it works with whatever
  * user, namespace or later consumer there is, where a descriptor of the consumer's would have to be found and opened
- * anew. Without inotify (its instances are limited) the consumer looks every few milliseconds.
+ * anew. Without inotify (its instances are limited, and a sender with many receivers has as many rings) the consumer looks
+ * every few milliseconds while a process is attached, and else now and then whether one is.
  */
 #define POLL_INTERVAL_NS 5000000
+#define POLL_ALONE_NS 500000000
 
 static int epoll_add(int epoll, int descriptor)
 {
@@ -75,12 +77,25 @@ void k2i_wake_close(struct k2hft_ring *ring)
 	descriptor_close(&ring->wake_timer);
 }
 
+static bool others_attached(const struct k2hft_ring *ring)
+{
+	unsigned used = k2i_slots_used(ring), at = 0;
+
+	/* relaxed: one that is not seen yet is at the next look. */
+	while (at < used && !atomic_load_explicit(&ring->slots[at].attachment, memory_order_relaxed))
+		at++;
+	return at < used;
+}
+
 void k2i_wake_arm(struct k2hft_ring *ring)
 {
 	struct itimerspec once = {.it_value = {.tv_nsec = POLL_INTERVAL_NS}};
 
-	if (ring->wake_timer >= 0)
-		(void)timerfd_settime(ring->wake_timer, 0, &once, NULL);
+	if (ring->wake_timer < 0)
+		return;
+	if (!others_attached(ring))
+		once.it_value.tv_nsec = POLL_ALONE_NS;
+	(void)timerfd_settime(ring->wake_timer, 0, &once, NULL);
 }
 
 /*
