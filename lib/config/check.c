@@ -103,10 +103,11 @@ static void check_lanes(struct k2i_checker *checker)
 	for (size_t number = 0; number < settings->rule_count; number++)
 		count += settings->rules[number].plugin != NULL;
 	if (settings->rule_count && count > K2I_MOUNT_LANES_MAX)
-		k2i_checker_find(checker, K2I_FINDING_ERROR, settings->servers[settings->server_count - 1].place,
-				 "a mount can have %u receivers and rules with PLUGIN together, and these are %zu: divide "
-				 "them among several mounts",
-				 K2I_MOUNT_LANES_MAX, count);
+		k2i_checker_find(
+			checker, K2I_FINDING_ERROR, settings->servers[settings->server_count - 1].place,
+			"a mount can have %u receivers and rules with PLUGIN together, and these are %zu: divide "
+			"them among several mounts",
+			K2I_MOUNT_LANES_MAX, count);
 }
 
 static void check_servers(struct k2i_checker *checker)
