@@ -61,7 +61,7 @@ class Faults(Harness):
         while wanted:
             needs = [kind.world for kind in wanted[:LAPS_IN_WORLD] if kind.world]
             world = self.random.choice(needs) if needs else "plain"
-            fit = (world,) if world in ("lanes", "plugins") else (None, world)
+            fit = (world,) if world in ("lanes", "plugins", "relayed") else (None, world)
             taken = [kind for kind in wanted[:2 * LAPS_IN_WORLD] if kind.world in fit][:LAPS_IN_WORLD]
             for kind in taken:
                 wanted.remove(kind)

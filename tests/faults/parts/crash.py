@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from .kinds import Fault, plugin_excuses, plugins_end
+from .kinds import Fault, plugin_excuses, plugins_end, relay_end
 from .process import Trouble, quiet, wait_until
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -325,9 +325,7 @@ class Crash(Fault):
         elif self.point.need == "plugged":
             plugins_end(self.lap)
         elif self.point.need == "relay":
-            for sender in self.lap.senders():
-                sender.finish(60)
-            wait_until(self.at.relay_drained, 60, "the relay has sent all")
+            relay_end(self.lap)
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""

@@ -187,6 +187,33 @@ def plugin_excuses(lap, role, sender, what):
     return sender is lap.mount and what in ("repeated", "late", "damaged", "lost")
 
 
+def relay_end(lap):
+    """The relay has sent on what it had acknowledged."""
+    for sender in lap.senders():
+        sender.finish(60)
+    wait_until(lap.world.relay_drained, 60, "the relay has sent all")
+
+
+class RelayKill(PushKill):
+    """Of the relay, the receiver behind it and a sender, in turn."""
+    name = "relay-kill"
+    world = "relayed"
+
+    def inject(self):
+        for _ in range(self.random.randrange(1, 4)):
+            self.at.receiver.kill()
+            self.pause(0, 0.3)
+            self.at.receiver_start()
+            self.pause(0, 0.3)
+            self.at.last.kill()
+            self.pause(0, 0.3)
+            self.at.last_start()
+            super().inject()
+
+    def after(self):
+        relay_end(self.lap)
+
+
 class Plugins(Fault):
     """Of receiver and mount, which have cat as a plug-in."""
     world = "plugins"

@@ -23,7 +23,7 @@ TURN_S = 0.4
 
 class World:
     """`kind`: "link" (two hosts with a cable between them), "proxy" (a hostile wire), "plugins" (receiver and mount have
-    cat as a plug-in) or "plain"."""
+    cat as a plug-in), "relayed" (a relay before the receiver) or "plain"."""
 
     def __init__(self, options, random, kind):
         self.bin = os.path.join(os.path.abspath(options.build), "bin")
@@ -46,8 +46,10 @@ class World:
         # Such a FORMAT leaves records as they are, and has pieces of one joined before.
         self.formatted = random.random() < 0.25
         self.pieces = False
-        self.rotated = self.relayed = False
+        self.rotated = False
+        self.relayed = kind == "relayed"
         self.last = None  # the receiver behind a relay
+        self.last_port = 0
         self.plugged = kind == "plugins"
         if self.plugged:
             # A plug-in's output is nobody's to join again.
@@ -178,16 +180,19 @@ class World:
         """The receiver that faults are about becomes a relay to this one."""
         end = self.random.choice(("yes", "no"))
         self.write_receiver_config("last.ini")
-        self.last = Process("last", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("last.ini"), "--listen",
-                                     "127.0.0.1:0"], self.path("last.log"))
-        wait_until(lambda: "listening on" in self.last.said(), READY_S, "the receiver behind the relay listens")
-        port = re.search(r"listening on [0-9.]+:(\d+)", self.last.said()).group(1)
+        self.last_start()
         with open(self.path("next.ini"), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\n{self.ssl_words()}[SVRNODE]\nNAME = 127.0.0.1\nPORT = {port}\n")
+            file.write(f"[GLOBAL]\n{self.ssl_words()}[SVRNODE]\nNAME = 127.0.0.1\nPORT = {self.last_port}\n")
         with open(self.path("server.ini"), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = trans\n"
                        f"TRANSCONF = next.ini\nACKEND = {end}\nK2HTYPE = file\nK2HFILE = {self.path('relay.ring')}\n"
                        f"K2HINIT = no\nSTATEDIR = {self.path('relay.state')}\n")
+
+    def last_start(self):
+        self.last = Process("last", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("last.ini"), "--listen",
+                                     f"127.0.0.1:{self.last_port}"], self.path("last.log"))
+        wait_until(lambda: "listening on" in self.last.said(), READY_S, "the receiver behind the relay listens")
+        self.last_port = int(re.search(r"listening on [0-9.]+:(\d+)", self.last.said()).group(1))
 
     def relay_drained(self):
         """Whether the receiver behind the relay has all."""
