@@ -340,7 +340,8 @@ static void test_not_available(void **state)
 	expect_error("[SVRNODE]\nENDPOINTS=a:1\nNAME=a\nPORT=1\n[K2HFTFUSE]\n", 2, "ENDPOINTS is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=/a\n" SENDER, 2, "K2HTPDTOR_FILE is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
-	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=kafka\n", 3, "needs STATEDIR");
+	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=trans\nK2HTYPE=file\nK2HFILE=/x\nK2HINIT=no\n", 3,
+		     "needs STATEDIR");
 	expect_error(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nPLUGIN=x\nPLUGINTRANS=yes\n", 5,
 		     "PLUGINTRANS = yes needs PLUGIN and TRUNS = yes");
 }
