@@ -42,6 +42,10 @@ struct k2i_lane *k2i_lane_create(struct k2hft_sender *sender)
 	if (!lane)
 		return NULL;
 	lane->sender = sender;
+	/* Before its client's thread, which seals by it. */
+	(void)pthread_mutex_lock(&sender->mutex);
+	lane->number = ++sender->lane_number;
+	(void)pthread_mutex_unlock(&sender->mutex);
 	k2i_turnstile_init(&lane->room);
 	return lane;
 }

@@ -104,10 +104,6 @@ int k2i_sender_lane_make(struct k2hft_sender *sender, const struct k2hft_target 
 	int status = lane ? k2i_target_copy(target, &lane->target) : -ENOMEM;
 
 	if (status == 0) {
-		/* Before its client's thread, which seals by it. */
-		(void)pthread_mutex_lock(&sender->mutex);
-		lane->number = ++sender->lane_number;
-		(void)pthread_mutex_unlock(&sender->mutex);
 		k2i_spread_home(target->host, target->port, lane->home);
 		status = lane_path(sender, lane, single);
 	}

@@ -115,7 +115,7 @@ static void test_without_effect(void **state)
 	(void)state;
 	expect("SLVNODE:\n  CUK: {a: 1}\n  ENDPOINTS: [{a: b}, [c, d, e]]\n  FORWARD_PEERS: []\n",
 	       "2 [SLVNODE]\n2 SLVNODE.CUK=\n3 SLVNODE.ENDPOINTS=\n4 SLVNODE.FORWARD_PEERS=\n");
-	expect("K2HFTFUSESVR:\n  TRANSCONF: |\n    two\n    lines\n", "2 [K2HFTFUSESVR]\n2 K2HFTFUSESVR.TRANSCONF=\n");
+	expect("K2HFTFUSESVR:\n  BINTRANS: |\n    two\n    lines\n", "2 [K2HFTFUSESVR]\n2 K2HFTFUSESVR.BINTRANS=\n");
 }
 
 #define RULE "K2HFTFUSE_RULE:\n  ALLOW: "
