@@ -21,12 +21,12 @@ D_FISH = $(root)$(fishdir)
 system_file = $(root)$($(patsubst .%,%,$(suffix $(1)))dir)/$(basename $(notdir $(1))).conf
 HEADERS := $(wildcard include/k2hft/*.h include/k2hft/*.hpp)
 PAGES   := $(wildcard man/man[1-8]/*.[1-8])
-UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in receiver/*.socket.in)
-SYSTEM_FILES := $(wildcard receiver/*.sysusers receiver/*.tmpfiles)
+UNITS   := $(wildcard packaging/systemd/*.in)
+SYSTEM_FILES := $(wildcard packaging/systemd/*.sysusers packaging/systemd/*.tmpfiles)
 OPENRC  := $(wildcard packaging/openrc/*)
 DOCS    := README.md README.ja.md CHANGELOG.md LICENSE
 SAMPLES := $(wildcard examples/*.c examples/*.ini examples/*.yml examples/*.json examples/*.py)
-COMPLETIONS := $(wildcard tools/*.bash fuse/*.bash receiver/*.bash)
+COMPLETIONS := $(wildcard packaging/completion/*.bash)
 ZSH_COMPLETIONS := $(COMPLETIONS:.bash=.zsh)
 FISH_COMPLETIONS := $(COMPLETIONS:.bash=.fish)
 LIBRARIES := libk2hft libk2hft-config

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # bash completes options of k2hftfuse and k2hftfusesvr, those behind -o, their values, and files.
 set -eu
-# shellcheck source=fuse/k2hftfuse.bash
-. fuse/k2hftfuse.bash
-# shellcheck source=receiver/k2hftfusesvr.bash
-. receiver/k2hftfusesvr.bash
+# shellcheck source=packaging/completion/k2hftfuse.bash
+. packaging/completion/k2hftfuse.bash
+# shellcheck source=packaging/completion/k2hftfusesvr.bash
+. packaging/completion/k2hftfusesvr.bash
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 : >"$folder/a b.conf"

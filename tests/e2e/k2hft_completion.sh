@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # bash completes commands, a command's options, configuration keys and files.
 set -eu
-# shellcheck source=tools/k2hft.bash
-. tools/k2hft.bash
+# shellcheck source=packaging/completion/k2hft.bash
+. packaging/completion/k2hft.bash
 program=${B:-build}/bin/k2hft
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

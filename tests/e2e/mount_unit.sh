@@ -9,7 +9,7 @@ mkdir "$mnt"
 start_receiver
 sender_config
 mv "$work/slave.ini" "$work/my\\x2dlogs.ini"
-sed "s|@bindir@|$bin|g; s|/etc/k2hft|$work|g; s|%f|$mnt|g; s|%i|my\\\\x2dlogs|g" fuse/k2hftfuse@.service.in >"$work/unit"
+sed "s|@bindir@|$bin|g; s|/etc/k2hft|$work|g; s|%f|$mnt|g; s|%i|my\\\\x2dlogs|g" packaging/systemd/k2hftfuse@.service.in >"$work/unit"
 grep -qxF "ConditionPathExists=$work/my\\x2dlogs.ini" "$work/unit" || fail "$(cat "$work/unit")"
 # systemd would end the keeper, too, when the kernel kills the worker for want of memory.
 grep -qx OOMPolicy=continue "$work/unit" || fail "a worker that is killed for want of memory ends the unit"

@@ -23,17 +23,17 @@ set --
 . $file
 END
 # shellcheck disable=SC2086,SC2317
-offered_zsh() { zsh -f "$dir/zsh" "./$1/$2.zsh" "$2" $3 "$4" | grep -e "^$4" | sort -u; }
+offered_zsh() { zsh -f "$dir/zsh" "./packaging/completion/$1.zsh" "$1" $2 "$3" | grep -e "^$3" | sort -u; }
 # shellcheck disable=SC2317
-offered_fish() { fish --no-config -c "source $1/$2.fish; complete -C '$2${3:+ $3} $4'" | cut -f 1 | sort -u; }
-# expect WANTED FOLDER PROGRAM "WORD..." LAST
+offered_fish() { fish --no-config -c "source packaging/completion/$1.fish; complete -C '$1${2:+ $2} $3'" | cut -f 1 | sort -u; }
+# expect WANTED PROGRAM "WORD..." LAST
 expect() {
 	wanted=$1
 	shift
 	for shell in $shells; do
 		got=$("offered_$shell" "$@" | paste -s -d '|' -)
 		[ "$got" = "$wanted" ] || {
-			echo "$shell: $2 $3 $4: got '$got', wanted '$wanted'"
+			echo "$shell: $1 $2 $3: got '$got', wanted '$wanted'"
 			exit 1
 		}
 	done
@@ -46,18 +46,18 @@ done
 	exit 77
 }
 
-expect check tools k2hft "" che
-expect "received|synced|written" tools k2hft "push --level" ""
-expect "RINGFULL|RINGSIZE" tools k2hft help RING
-expect "unacked_records" tools k2hft help unack
-expect "$dir/a.conf" tools k2hft check "$dir/a"
+expect check k2hft "" che
+expect "received|synced|written" k2hft "push --level" ""
+expect "RINGFULL|RINGSIZE" k2hft help RING
+expect "unacked_records" k2hft help unack
+expect "$dir/a.conf" k2hft check "$dir/a"
 for command in bench check key push reload serve stat tap testio verify; do
 	expect "$(k2hft help $command | grep -oE '(^| )--[a-z][a-z-]*' | tr -d ' ' | sort -u | paste -s -d '|' -)" \
-		tools k2hft $command --
+		k2hft $command --
 done
-expect "dump|err|msg|silent|wan" receiver k2hftfusesvr -d ""
-expect "--listen" receiver k2hftfusesvr "" --l
-expect "$dir/a.conf" receiver k2hftfusesvr -conf "$dir/a"
-expect "-V" fuse k2hftfuse "" -V
-expect "allow_other|allow_root" fuse k2hftfuse "mnt -o" allow_
+expect "dump|err|msg|silent|wan" k2hftfusesvr -d ""
+expect "--listen" k2hftfusesvr "" --l
+expect "$dir/a.conf" k2hftfusesvr -conf "$dir/a"
+expect "-V" k2hftfuse "" -V
+expect "allow_other|allow_root" k2hftfuse "mnt -o" allow_
 exit 0

@@ -63,7 +63,7 @@ sort -u "$root/packaged" | comm -23 "$root/installed" - >"$root/nowhere"
 [ ! -s "$root/nowhere" ] || wrong "in no package:" "$(cat "$root/nowhere")"
 
 # systemd tries again for as long as it takes: five tries in as many seconds, and the next only by hand, are its default.
-for unit in fuse/*.service.in receiver/*.service.in; do
+for unit in packaging/systemd/*.service.in; do
 	sed -n '/^\[Unit\]$/,/^$/p' "$unit" | grep -qx 'StartLimitIntervalSec=0' || wrong "$unit: it is given up"
 done
 
@@ -71,7 +71,7 @@ done
 mkdir "$root/bin" "$root/systemd" "$root/elsewhere"
 printf '#!/bin/sh\necho "$*" >>"%s/stopped"\n' "$root" >"$root/bin/deb-systemd-invoke"
 chmod +x "$root/bin/deb-systemd-invoke"
-for unit in fuse/*.service.in receiver/*.service.in; do
+for unit in packaging/systemd/*.service.in; do
 	unit=${unit##*/}
 	unit=${unit%.in}
 	packages=$(grep -l "/$unit\$" debian/*.install)

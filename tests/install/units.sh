@@ -12,7 +12,7 @@ command -v systemd-analyze >/dev/null || {
 	exit 77
 }
 bin=$(cd "${B:-build}/bin" && pwd)
-for unit in fuse/*.service.in receiver/*.service.in receiver/*.socket.in; do
+for unit in packaging/systemd/*.in; do
 	name=${unit##*/}
 	name=${name%.in}
 	sed "s|@bindir@|$bin|; /^Documentation=/d" "$unit" >"$dir/$(echo "$name" | sed 's/@/@instance/')"
