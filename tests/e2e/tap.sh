@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # k2hft tap shows records of a mount and of a ring as they pass, true ones, at its rate, and to nobody else than the owner.
+# A folder that other users can get to.
+TMPDIR=/tmp
 . tests/tools/mount.sh
 k2hft=$bin/k2hft
 tapping=
@@ -79,8 +81,8 @@ refused 2 "is needed" "$k2hft" tap
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$work"
 	chmod 644 "$work/ring"
-	cp "$k2hft" "$work/k2hft"
-	refused 1 "another user's" setpriv --reuid=65534 --clear-groups env LD_LIBRARY_PATH="$bin/../lib" "$work/k2hft" tap "$work/ring"
+	cp "$k2hft" "$bin/../lib/libk2hft.so".* "$work/"
+	refused 1 "another user's" setpriv --reuid=65534 --clear-groups env LD_LIBRARY_PATH="$work" "$work/k2hft" tap "$work/ring"
 fi
 stop_mount || fail "status $? of k2hftfuse"
 exit 0
