@@ -7,6 +7,7 @@ from common.bench_run import bench
 
 WRONG = (
     ("--by pigeon", "--by pigeon: the ways are "),
+    ("--sink socket", "--sink socket: the sinks are file, exec and relay"),
     ("-g 129", "--senders 129: a number from 1 to 128 "),
     ("--size 1", "--size 1: a number from 2 to 1048576 "),
     ("--rules 17", "--rules 17: a number from 1 to 16 "),
@@ -40,7 +41,7 @@ WRONG = (
     ("--from x --json - --markdown -", "--tsv, --json, --markdown, --html -: standard output takes one of them"),
     ("--all --ring 1M,2M", "--all --ring: with one size only"),
 )
-AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--ring 2M --ring 4M",
+AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--sink file --sink exec", "--ring 2M --ring 4M",
          "-r a -r b")
 # Options that another receiver has its own of, or whose effect it does not show.
 ELSEWHERE = ("--rate 1", "--sustain 5", "--window 1", "--format json", "--unify", "--sink exec", "--tls", "--link 3",

@@ -107,6 +107,12 @@ def main():
         assert result["sink"] == "exec" and result["sent_bytes"] == 4 << 20, result
         assert result["output_mb_per_s"] == result["committed_mb_per_s"] and result["committed_of_pipe"] > 0, result
 
+        # The relay's sender waits for the files of the receiver behind it; a relay of its own before each receiver.
+        for options in (("--tls",), ("--receivers", "2")):
+            direct, relayed = measure(work, "--bytes", "4M", "--size", "1K", "--by", "library", "--sink", "file,relay", *options)
+            assert (direct["sink"], relayed["sink"]) == ("file", "relay"), (direct, relayed)
+            assert relayed["output_mb_per_s"] == relayed["committed_mb_per_s"] and relayed["committed_of_pipe"] > 0, relayed
+
         (result,) = measure(work, "--by", "record", "--size", "10")
         assert result["record_ns"] > 0 and result["committed_mb_per_s"] is None, result
 

@@ -39,7 +39,7 @@ enum bench_way {
 	BENCH_TMPFS
 };
 /* Where the receiver's records go; those beyond files are in process.c's table. */
-enum bench_sink { BENCH_SINK_FILE, BENCH_SINK_EXEC };
+enum bench_sink { BENCH_SINK_FILE, BENCH_SINK_EXEC, BENCH_SINK_RELAY };
 extern const char *const bench_way_names[], *const bench_format_names[], *const bench_sink_names[];
 #define BENCH_FORMAT_PUBLISHED 2u
 
@@ -180,7 +180,7 @@ struct bench_report {
 /* As k2hft-bench(1) has them. */
 struct bench_options {
 	bool help, quiet, seed_table, all, brief, resume, no_mount;
-	struct number_list sizes, senders, writers, receivers, per_write, rings, ways;
+	struct number_list sizes, senders, writers, receivers, per_write, rings, ways, sinks;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
 	const struct bench_report *repeated; /* whose points are measured; NULL: there is none */
@@ -221,14 +221,15 @@ struct bench_run {
 	struct bench_point point;
 	const char *work;         /* the temporary directory */
 	char host[RECEIVER_ROOM]; /* of the receivers, and their ports */
-	char ports[BENCH_RECEIVERS_MAX][8];
+	char ports[2 * BENCH_RECEIVERS_MAX][8];
 	char shared_key[BENCH_PATH_ROOM]; /* file, with TLS */
 	int block;                        /* file with the records */
 	struct bench_point block_point;
 	uint64_t block_bytes, block_records;
 	uint64_t writer_records; /* of each writer; UINT64_MAX: until the time is over */
 	struct bench_shared *shared;
-	struct bench_process receivers[BENCH_RECEIVERS_MAX], mount, link;
+	/* The relays are behind the receivers. */
+	struct bench_process receivers[2 * BENCH_RECEIVERS_MAX], mount, link;
 	pid_t senders[BENCH_SENDERS_MAX]; /* 0: ended */
 	double sender_cpu_s;
 	uint64_t *latencies_ns; /* with a rate */
@@ -344,8 +345,11 @@ uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t rec
 struct bench_sink_kind {
 	const char *lines;   /* of the receiver's configuration */
 	const char *through; /* a program that the plain pipe goes through, as the records do; NULL: none */
+	unsigned relays;     /* 1: each receiver has a relay before it, and a plain pipe a second one */
 };
 extern const struct bench_sink_kind bench_sinks[];
+/* Receivers, and the relays before them. */
+unsigned bench_servers_count(const struct bench_run *run);
 int bench_receivers_start(struct bench_run *run);
 int bench_mount_start(struct bench_run *run);
 /* The configuration of a sender with all receivers; its path goes to `path`. -1 with the message. */

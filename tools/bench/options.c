@@ -44,8 +44,8 @@ static const char help[] =
 	"      --rate RECORDS          a second, and measures latencies\n"
 	"      --runs NUMBER           of each point; medians are printed (5)\n"
 	"      --format FORMAT         of the receiver's file: raw, json or published (raw)\n"
-	"      --sink SINK             of the receiver: file, or exec, its PLUGIN = /bin/cat; the pipe goes\n"
-	"                              through cat then, too (file)\n"
+	"      --sink SINK,...         of the receiver: file; exec, PLUGIN = /bin/cat; relay, to another\n"
+	"                              one with files; the pipe does the same (file)\n"
 	"      --unify                 everything into one file\n"
 	"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
 	"      --compress MODE         auto, never or always (auto)\n"
@@ -114,8 +114,8 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("ring", 0, LIST, LISTS | ALL | SEED, AT(rings), OPTION_RANGE(RING_MIN, RING_MAX)),
 	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
 		       OPTION_WORDS(bench_format_names, "raw, json or published is needed")),
-	COMMAND_OPTION("sink", 0, WORD, LISTS | NO_STILL, AT(base.sink),
-		       OPTION_WORDS(bench_sink_names, "file or exec is needed")),
+	COMMAND_OPTION("sink", 0, LIST, LISTS | NO_STILL, AT(sinks),
+		       OPTION_WORDS(bench_sink_names, "the sinks are file, exec and relay")),
 	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
 	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE | NO_FAILOVER, AT(base.rules),
 		       OPTION_RANGE(1, BENCH_RULES_MAX)),
@@ -187,6 +187,8 @@ static void defaults_set(struct bench_options *options)
 		options->writers = (struct number_list){.values = {1}, .count = 1};
 	if (options->receivers.count == 0)
 		options->receivers = (struct number_list){.values = {1}, .count = 1};
+	if (options->sinks.count == 0)
+		options->sinks = (struct number_list){.count = 1};
 	if (options->rings.count == 0)
 		options->rings = (struct number_list){.count = 1};
 	if (options->per_write.count == 0)
@@ -211,7 +213,7 @@ static int receiver_check(const struct bench_options *options)
 	if (base->sustain)
 		return refuse(base->window ? "--window" : "--sustain", "with -r",
 			      "rates are seen in the receiver's files, which have to be here");
-	if (base->format || base->unify || base->sink)
+	if (base->format || base->unify || number_list_most(&options->sinks))
 		return refuse(base->format  ? "--format json"
 			      : base->unify ? "--unify"
 					    : "--sink",

@@ -92,13 +92,22 @@ static int program_start(const char *program, int output, pid_t *child)
 	return error;
 }
 
+static int receiver_start(const struct bench_pipe *carried, pid_t *child);
+
 static _Noreturn void receive(int listener, const struct bench_pipe *carried)
 {
-	int output = open(carried->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), error, status = 0;
+	struct bench_pipe rest = *carried;
+	int output, error, status = 0;
 	pid_t child = 0;
 
-	if (output >= 0 && carried->through)
-		output = program_start(carried->through, output, &child);
+	if (rest.relays) {
+		rest.relays--;
+		output = receiver_start(&rest, &child);
+	} else {
+		output = open(carried->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		if (output >= 0 && carried->through)
+			output = program_start(carried->through, output, &child);
+	}
 	error = output < 0 ? output : carry(accept(listener, NULL, NULL), output, carried->bytes, 0);
 	(void)close(output);
 	if (child > 0 && waitpid(child, &status, 0) < 0)
@@ -106,16 +115,28 @@ static _Noreturn void receive(int listener, const struct bench_pipe *carried)
 	_exit(error || status);
 }
 
-static int send_all(const struct bench_pipe *carried, const struct sockaddr_in *address)
+/* A connection to it, or -errno. */
+static int receiver_start(const struct bench_pipe *carried, pid_t *child)
 {
-	int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+	struct sockaddr_in address;
+	int listener = listener_open(&address), connection = -1, error;
 
-	if (connection < 0)
-		return -errno;
-	error = connect(connection, (const struct sockaddr *)address, sizeof(*address))
-			? -errno
-			: carry(carried->input, connection, carried->bytes, 1);
-	(void)close(connection);
+	if (listener < 0)
+		return listener;
+	*child = fork();
+	if (*child == 0)
+		receive(listener, carried);
+	error = *child < 0 ? -errno : 0;
+	(void)close(listener); /* the child's is the only one, or nobody would see that it is gone */
+	if (error == 0) {
+		connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (connection >= 0 && connect(connection, (const struct sockaddr *)&address, sizeof(address)) == 0)
+			return connection;
+		error = -errno;
+		(void)kill(*child, SIGKILL); /* it may wait for a connection */
+	}
+	if (connection >= 0)
+		(void)close(connection);
 	return error;
 }
 
@@ -123,22 +144,14 @@ int bench_pipe_copy(struct bench_pipe *carried)
 {
 	struct rusage before, after, receiver;
 	uint64_t begin_ns = k2i_clock_now_ns();
-	struct sockaddr_in address;
-	int listener = listener_open(&address), error, status = 0;
-	pid_t child;
+	int connection, error, status = 0;
+	pid_t child = 0;
 
-	if (listener < 0)
-		return listener;
 	(void)getrusage(RUSAGE_SELF, &before);
-	child = fork();
-	if (child == 0)
-		receive(listener, carried);
-	error = child < 0 ? -errno : 0;
-	(void)close(listener); /* the child's is the only one, or nobody would see that it is gone */
-	if (error == 0)
-		error = send_all(carried, &address);
-	if (error && child > 0)
-		(void)kill(child, SIGKILL); /* it may wait for a connection */
+	connection = receiver_start(carried, &child);
+	error = connection < 0 ? connection : carry(carried->input, connection, carried->bytes, 1);
+	if (connection >= 0)
+		(void)close(connection);
 	while (child > 0 && wait4(child, &status, 0, &receiver) < 0 && errno == EINTR)
 		error = error ? error : -EINTR;
 	if (error || status)

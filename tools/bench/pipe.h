@@ -7,13 +7,15 @@
 
 /*
  * The plain pipe that everything is measured against: a file is read in pieces of 256 KiB, goes over loopback TCP to
- * another process, and is written there, with nothing in between, or by a program that reads it from a pipe.
+ * another process, and is written there, with nothing in between, or by a program that reads it from a pipe; or that
+ * process sends it on to the next one.
  */
 struct bench_pipe {
 	int input;
 	uint64_t bytes;      /* to carry; the input is read again from its start when it ends before */
 	const char *output;  /* made, or overwritten */
 	const char *through; /* the program; NULL: none */
+	unsigned relays;     /* how many processes send it on */
 	double seconds, cpu_seconds;
 };
 

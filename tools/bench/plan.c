@@ -203,6 +203,13 @@ static const struct measurement {
 	 .lines = {{"PLUGIN = /bin/cat, records of 1 KiB, committed", BENCH_COMMITTED_MB, "pipe | cat", BENCH_PIPE_MB},
 		   {"PLUGIN = /bin/cat, records of 1 KiB, CPU", BENCH_CPU_ALL, "pipe | cat", BENCH_CPU_PIPE}}},
 	{.point = {.way = BENCH_LIBRARY, .size = 1024}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024, .sink = BENCH_SINK_RELAY},
+	 .beside = true,
+	 .lines = {{"by a relay, records of 1 KiB, committed", BENCH_COMMITTED_MB, "direct", BENCH_COMMITTED_MB},
+		   {"by a relay, records of 1 KiB, CPU", BENCH_CPU_ALL, "direct", BENCH_CPU_ALL},
+		   {"by a relay, records of 1 KiB, committed", BENCH_COMMITTED_MB, "two pipes in a row",
+		    BENCH_PIPE_MB}}},
+	{.point = {.way = BENCH_LIBRARY, .size = 1024}},
 	{.point = {.way = BENCH_LIBRARY, .size = 1024, .tls = 1},
 	 .beside = true,
 	 .lines = OF_TWIN("TLS, records of 1 KiB, committed", "plain")},
@@ -408,7 +415,7 @@ static void point_fit(const struct bench_options *options, struct bench_point *p
 	if (bench_way_still(point->way)) {
 		point->senders = 1;
 		point->receivers = point->way != BENCH_FAILOVER ? 1 : point->receivers > 1 ? point->receivers : 2;
-		point->per_write = point->rate = point->records = point->bytes = point->seconds = 0;
+		point->sink = point->per_write = point->rate = point->records = point->bytes = point->seconds = 0;
 	}
 	if (point->way == BENCH_IDLE) {
 		point->seconds = options->base.seconds ? options->base.seconds : IDLE_SECONDS;
@@ -439,7 +446,7 @@ static void combination_add(struct plan *plan, const struct bench_point *point, 
 	ring_fit(&fitted);
 	point_fit(plan->options, &fitted, volume_given);
 	if (!result_known(report, &fitted))
-		report->results[report->count++] = (struct bench_result){.point = fitted, .group = ++plan->group};
+		report->results[report->count++] = (struct bench_result){.point = fitted, .group = plan->group};
 }
 
 /* The value of a list that a combination's number stands for; `rest` is what stands for those of the other lists. */
@@ -451,13 +458,13 @@ static uint64_t value_take(const struct number_list *list, size_t *rest)
 	return value;
 }
 
-/* Each combination of the lists, each a group of its own. */
+/* Each combination of the lists, each a group of its own, whose sinks take turns. */
 static int lists_make(struct plan *plan)
 {
 	const struct bench_options *options = plan->options;
 	size_t count = (size_t)options->ways.count * options->sizes.count * options->per_write.count *
 		       options->senders.count * options->writers.count * options->receivers.count *
-		       options->rings.count;
+		       options->rings.count * options->sinks.count;
 	struct bench_point point = options->base;
 	bool volume_given = options->base.records || options->base.seconds || options->base.bytes;
 	size_t number, rest;
@@ -471,6 +478,8 @@ static int lists_make(struct plan *plan)
 		point.bytes = VOLUME / 4;
 	for (number = 0; number < count; number++) {
 		rest = number;
+		plan->group += number % options->sinks.count == 0;
+		point.sink = value_take(&options->sinks, &rest);
 		point.ring_bytes = value_take(&options->rings, &rest);
 		point.writers = value_take(&options->writers, &rest);
 		point.receivers = value_take(&options->receivers, &rest);

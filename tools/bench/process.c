@@ -208,27 +208,64 @@ static const char *const format_lines[] = {"", "FORMAT = '{\"time\":\"%T\",\"fil
 
 /* By enum bench_sink. */
 const struct bench_sink_kind bench_sinks[] = {
-	{"TYPE = file\n", NULL},
-	{"TYPE = file\nPLUGIN = /bin/cat\n", "/bin/cat"},
+	{"TYPE = file\n", NULL, 0},
+	{"TYPE = file\nPLUGIN = /bin/cat\n", "/bin/cat", 0},
+	{"TYPE = file\n", NULL, 1},
 };
+
+unsigned bench_servers_count(const struct bench_run *run)
+{
+	return (unsigned)run->point.receivers * (1 + bench_sinks[run->point.sink].relays);
+}
+
+/* Files of the receiver whose relay this is have the end of the way; so it has to be acknowledged from there. */
+static int relay_write(const struct bench_run *run, FILE *config, const char *port, const char *path)
+{
+	char next[BENCH_PATH_ROOM + 8];
+	FILE *nodes;
+
+	(void)snprintf(next, sizeof(next), "%s.next", path);
+	nodes = fopen(next, "we");
+	if (!nodes)
+		return bench_failed(-1, "%s: %s", next, strerror(errno));
+	(void)fputs("[GLOBAL]\n", nodes);
+	tls_write(run, nodes);
+	(void)fprintf(nodes, "[SVRNODE]\nNAME = %s\nPORT = %s\n", run->host, port);
+	path_write(config, "TRANSCONF", next, "");
+	(void)fputs("TYPE = trans\nK2HTYPE = mem\nACKEND = yes\n", config);
+	return config_close(next, nodes);
+}
+
+static void receiver_write(const struct bench_run *run, FILE *config, unsigned number)
+{
+	char folder[BENCH_PATH_ROOM];
+
+	(void)fputs(bench_sinks[run->point.sink].lines, config);
+	bench_received_folder(run, number, folder);
+	path_write(config, "FILE_BASEDIR", folder, "");
+	(void)fprintf(config, "%s%s", format_lines[run->point.format],
+		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
+}
 
 static int receiver_start(struct bench_run *run, unsigned number)
 {
 	static const char name[] = "k2hftfusesvr";
-	char path[BENCH_PATH_ROOM], folder[BENCH_PATH_ROOM];
+	unsigned receivers = (unsigned)run->point.receivers;
+	char path[BENCH_PATH_ROOM];
 	char *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
 	FILE *config = config_open(run, "server", number, path);
+	int status = 0;
 
 	if (!config)
 		return -1;
 	(void)fputs("[GLOBAL]\nPORT = 8020\n", config);
 	tls_write(run, config);
-	(void)fprintf(config, "[K2HFTFUSESVR]\n%s", bench_sinks[run->point.sink].lines);
-	bench_received_folder(run, number, folder);
-	path_write(config, "FILE_BASEDIR", folder, "");
-	(void)fprintf(config, "%s%s", format_lines[run->point.format],
-		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
-	if (config_close(path, config))
+	(void)fputs("[K2HFTFUSESVR]\n", config);
+	if (number < receivers)
+		receiver_write(run, config, number);
+	else
+		status = relay_write(run, config, run->ports[number - receivers], path);
+	if (config_close(path, config) || status)
 		return -1;
 	if (process_start(run, &run->receivers[number], number, name, arguments))
 		return -1;
@@ -237,11 +274,15 @@ static int receiver_start(struct bench_run *run, unsigned number)
 
 int bench_receivers_start(struct bench_run *run)
 {
+	unsigned receivers = (unsigned)run->point.receivers, servers = bench_servers_count(run);
 	int status = 0;
 
 	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
-	for (unsigned number = 0; status == 0 && number < run->point.receivers; number++)
+	for (unsigned number = 0; status == 0 && number < servers; number++)
 		status = receiver_start(run, number);
+	/* Senders go to the relays. */
+	if (servers > receivers)
+		memcpy(run->ports, run->ports + receivers, receivers * sizeof(run->ports[0]));
 	return status;
 }
 
@@ -393,7 +434,7 @@ bool bench_trouble(const struct bench_run *run)
 	/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
 	if (run->options->receiver)
 		messages_show(&run->mount);
-	for (unsigned number = 0; number < run->point.receivers && !gone; number++)
+	for (unsigned number = 0; number < bench_servers_count(run) && !gone; number++)
 		gone = program_gone(&run->receivers[number], "k2hftfusesvr");
 	if (gone || sender_failed(run))
 		return true;

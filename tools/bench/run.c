@@ -201,7 +201,7 @@ static int parts_stop(struct bench_run *run)
 	int mount = bench_process_stop(run, &run->mount, "k2hftfuse");
 	int receivers = 0;
 
-	for (unsigned number = 0; number < run->point.receivers; number++)
+	for (unsigned number = bench_servers_count(run); number-- > 0;)
 		receivers |= bench_process_stop(run, &run->receivers[number], "k2hftfusesvr");
 
 	if (run->link.pid) {
@@ -352,7 +352,7 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 		double receivers_s = 0;
 
 		peak = 0;
-		for (number = 0; number < run->point.receivers; number++) {
+		for (number = 0; number < bench_servers_count(run); number++) {
 			receivers_s += run->receivers[number].cpu_s;
 			if (run->receivers[number].peak_kib > peak)
 				peak = run->receivers[number].peak_kib;
@@ -374,8 +374,10 @@ static uint64_t against_bytes(const double metrics[BENCH_METRICS])
 static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	uint64_t bytes = against_bytes(metrics);
-	struct bench_pipe carried = {
-		.input = run->block, .bytes = bytes, .through = bench_sinks[run->point.sink].through};
+	struct bench_pipe carried = {.input = run->block,
+				     .bytes = bytes,
+				     .relays = bench_sinks[run->point.sink].relays,
+				     .through = bench_sinks[run->point.sink].through};
 	char output[BENCH_PATH_ROOM];
 	int error;
 

@@ -36,6 +36,7 @@ static const struct {
 } columns[] = {
 	{"way", "--by", offsetof(struct bench_point, way)},
 	{"bytes", "--size", offsetof(struct bench_point, size)},
+	{"sink", "--sink", offsetof(struct bench_point, sink)},
 	{"-g", "-g", offsetof(struct bench_point, senders)},
 	{"writers", "--writers", offsetof(struct bench_point, writers)},
 	{"receivers", "--receivers", offsetof(struct bench_point, receivers)},
@@ -44,7 +45,7 @@ static const struct {
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 #define SIZE_COLUMN 1u
-#define FIRST_AXIS 2u /* from here on in the order of bench_axis */
+#define FIRST_AXIS 3u /* from here on in the order of bench_axis */
 _Static_assert(COLUMNS == FIRST_AXIS + BENCH_AXES, "each axis has its column");
 
 static const char *column_text(const struct bench_point *point, size_t column, char text[BENCH_FIGURE_ROOM])
@@ -55,6 +56,8 @@ static const char *column_text(const struct bench_point *point, size_t column, c
 		return point->input ? "lines" : "-";
 	if (columns[column].offset == offsetof(struct bench_point, way))
 		return bench_way_names[value];
+	if (columns[column].offset == offsetof(struct bench_point, sink))
+		return bench_sink_names[value];
 	if (columns[column].offset == offsetof(struct bench_point, ring_bytes))
 		return bench_size_text(value, text);
 	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64, value);
@@ -86,10 +89,11 @@ static void column_print(size_t column, int width, const char *text)
 		(void)printf(column == 0 ? "%-*s" : " %*s", width, text);
 }
 
-/* A single receiver is what there is where nobody speaks of several. */
+/* A single receiver, with files, is what there is where nobody speaks of others. */
 static bool is_usual(size_t column, const char *text)
 {
-	return columns[column].offset == offsetof(struct bench_point, receivers) && strcmp(text, "1") == 0;
+	return columns[column].offset == offsetof(struct bench_point, receivers) ? strcmp(text, "1") == 0
+										 : strcmp(text, "file") == 0;
 }
 
 static void constants_print(const struct bench_report *report)
@@ -250,12 +254,11 @@ void bench_table_line(const struct bench_report *report, const struct bench_resu
 	(void)fflush(stdout);
 }
 
-static void axis_print(FILE *output, const struct bench_point *point, enum bench_axis axis)
+static void column_name(FILE *output, const struct bench_point *point, size_t column)
 {
 	char text[BENCH_FIGURE_ROOM];
 
-	(void)fprintf(output, ", %s %s", columns[FIRST_AXIS + axis].option,
-		      column_text(point, FIRST_AXIS + axis, text));
+	(void)fprintf(output, ", %s %s", columns[column].option, column_text(point, column, text));
 }
 
 const char *bench_bullet(const char **bullet)
@@ -271,19 +274,19 @@ static void knee_print(FILE *output, const char **bullet, const struct bench_rep
 {
 	const struct bench_point *point = &report->results[first].point;
 	char text[BENCH_FIGURE_ROOM];
-	unsigned best, knee, axis;
+	unsigned best, knee;
 
 	if (bench_knee(report, first, swept, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
 	(void)fprintf(output, "%sknee: %s, %s %s", bench_bullet(bullet), bench_way_names[point->way],
 		      column_text(point, SIZE_COLUMN, text), point->input ? "of a log" : "bytes");
-	for (axis = 0; axis < BENCH_AXES; axis++)
-		if (axis != swept && column_width(report, FIRST_AXIS + axis))
-			axis_print(output, point, (enum bench_axis)axis);
+	for (size_t column = SIZE_COLUMN + 1; column < COLUMNS; column++)
+		if (column != FIRST_AXIS + swept && column_width(report, column))
+			column_name(output, point, column);
 	(void)fprintf(output, ": %.1f MB/s", report->results[knee].medians[BENCH_COMMITTED_MB]);
-	axis_print(output, &report->results[knee].point, swept);
+	column_name(output, &report->results[knee].point, FIRST_AXIS + swept);
 	(void)fprintf(output, "; best %.1f", report->results[best].medians[BENCH_COMMITTED_MB]);
-	axis_print(output, &report->results[best].point, swept);
+	column_name(output, &report->results[best].point, FIRST_AXIS + swept);
 	(void)fputc('\n', output);
 }
 

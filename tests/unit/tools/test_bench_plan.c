@@ -9,6 +9,7 @@ static void volumes(void **state)
 					.per_write = {.count = 1},
 					.rings = {.values = {1u << 20, 8u << 20}, .count = 1},
 					.writers = {.values = {1, 8}, .count = 1},
+					.sinks = {.count = 1},
 					.receivers = {.values = {1, 4}, .count = 1},
 					.ways = {.values = {BENCH_LIBRARY, BENCH_APPEND}, .count = 2},
 					.senders = {.values = {1, 128}, .count = 1}};
@@ -61,6 +62,31 @@ static void volumes(void **state)
 	assert_int_equal(report.count, 2);
 	for (number = 0; number < report.count; number++)
 		assert_int_equal(report.results[number].point.receivers, options.receivers.values[number]);
+	free(report.results);
+}
+
+/* Those of one combination take turns. */
+static void sinks(void **state)
+{
+	const struct number_list one = {.values = {1}, .count = 1};
+	struct bench_options options = {.sizes = {.values = {10, 1024}, .count = 2},
+					.per_write = {.count = 1},
+					.rings = one,
+					.writers = one,
+					.receivers = one,
+					.ways = {.count = 1},
+					.senders = one,
+					.sinks = {.values = {BENCH_SINK_FILE, BENCH_SINK_RELAY}, .count = 2}};
+	struct bench_report report = {0};
+
+	(void)state;
+	assert_int_equal(bench_plan_make(&report, &options), 0);
+	assert_int_equal(report.count, 4);
+	for (unsigned number = 0; number < report.count; number++) {
+		assert_int_equal(report.results[number].point.sink, options.sinks.values[number % 2]);
+		assert_int_equal(report.results[number].point.size, options.sizes.values[number / 2]);
+		assert_int_equal(report.results[number].group, 1 + number / 2);
+	}
 	free(report.results);
 }
 
@@ -123,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(volumes),
+		cmocka_unit_test(sinks),
 		cmocka_unit_test(sweep_of_writers),
 		cmocka_unit_test(labels),
 	};
