@@ -188,13 +188,14 @@ static uint64_t ring_has_records(const struct k2hft_ring_options *options)
 void k2i_lane_ring_name(const struct k2i_mount *mount, const struct k2i_mount_lane *lane, char file[PATH_MAX])
 {
 	const struct k2i_settings *settings = mount->settings;
+	bool several = mount->lanes.takers > 1 || lane->plugin;
+	char name[PATH_MAX] = "";
 
-	*file = '\0';
-	if (settings->queue_type != K2I_QUEUE_FILE)
-		return;
-	(void)snprintf(file, PATH_MAX, "%s", settings->queue_file);
-	if (mount->lanes.takers > 1 || lane->plugin)
-		(void)snprintf(file + strlen(file), PATH_MAX - strlen(file), ".%s", mount->lanes.names[lane->index]);
+	if (settings->queue_type == K2I_QUEUE_FILE)
+		(void)snprintf(name, sizeof(name), "%s%s%s", settings->queue_file, several ? "." : "",
+			       several ? mount->lanes.names[lane->index] : "");
+	/* The mount itself has room for it: gcc sees an overlap with the lane's name if it is written there. */
+	memcpy(file, name, sizeof(name));
 }
 
 int k2i_lane_ring_open(struct k2i_mount *mount, const struct k2i_sender_config *config, struct k2i_mount_lane *lane,

@@ -8,8 +8,9 @@ trap 'rm -rf "$work"' EXIT
 # build FOLDER: the library, since everything is compiled in the same way, and without optimising, which is quicker
 build()
 {
-	mkdir "$1"
+	mkdir -p "$1/receiver"
 	cp -R Makefile include lib pkgconfig tests "$1"
+	cp receiver/*.mk "$1/receiver"
 	(cd "$1" && eval "${K2HFT_MAKE:-make} -s B=build CFLAGS=-g build/lib/libk2hft.so build/lib/libk2hft.a")
 }
 
