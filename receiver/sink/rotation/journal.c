@@ -162,6 +162,7 @@ static int journal_rewrite(struct k2i_rotation *rotation)
 		error = -errno;
 	if (error) {
 		(void)close(made.file);
+		(void)unlink(new_path);
 		return error;
 	}
 	if (journal->file >= 0)
@@ -265,6 +266,8 @@ static int journal_read(struct k2i_rotation *rotation)
 	while (!error && (bytes = getline(&line, &room, list)) > 0) {
 		if (line[bytes - 1] != '\n')
 			break;
+		rotation->journal.bytes += (uint64_t)bytes;
+		rotation->journal.lines++;
 		line[bytes - 1] = '\0';
 		error = line_apply(rotation, line);
 	}
@@ -275,6 +278,16 @@ static int journal_read(struct k2i_rotation *rotation)
 	return error;
 }
 
+/* The list that was read goes on, as on a full disk, which has no room for another one. */
+static int journal_continue(struct k2i_rotation_journal *journal)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/" NAME, journal->directory);
+	journal->file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return journal->file < 0 || ftruncate(journal->file, (off_t)journal->bytes) < 0 ? -errno : 0;
+}
+
 int k2i_journal_open(struct k2i_rotation *rotation)
 {
 	int error;
@@ -282,8 +295,8 @@ int k2i_journal_open(struct k2i_rotation *rotation)
 	rotation->journal.directory = rotation->options.state_directory;
 	rotation->journal.file = -1;
 	error = journal_read(rotation);
-	if (!error)
-		error = journal_rewrite(rotation);
+	if (!error && journal_rewrite(rotation) < 0)
+		error = journal_continue(&rotation->journal);
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "rotation: %s/" NAME " can't be used: %s", rotation->journal.directory,
 			k2i_text_error(error));

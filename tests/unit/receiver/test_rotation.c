@@ -214,13 +214,42 @@ static void test_others_are_kept(void **state)
 	assert_true(is_there(world, written) && is_there(world, given) && is_there(world, last));
 }
 
+/* No room for another list, as on a full disk: the one that is there goes on, without the half of a line at its end. */
+static void test_list_goes_on(void **state)
+{
+	struct world *world = *state;
+	struct k2i_settings settings = {.rotate_bytes = 1};
+	char first[1024], second[1024], list[300], blocked[300];
+	FILE *file;
+
+	rotation_open(world, &settings);
+	file_seal(world, "f", 3620, first);
+	k2i_rotation_close(world->rotation);
+	path_in(list, sizeof(list), world->root, "rotated");
+	file = fopen(list, "a");
+	assert_non_null(file);
+	assert_true(fputs("S\tf.2", file) >= 0);
+	(void)fclose(file);
+	path_in(blocked, sizeof(blocked), world->root, "rotated.new");
+	assert_int_equal(mkdir(blocked, 0700), 0);
+	rotation_open(world, &settings);
+	file_seal(world, "f", 3610, second);
+	k2i_rotation_close(world->rotation);
+	assert_int_equal(rmdir(blocked), 0);
+	settings.rotate_keep = (char[]){"1h"};
+	rotation_open(world, &settings);
+	assert_int_equal(k2i_rotation_start(world->rotation), 0);
+	expect_gone(world, first);
+	expect_gone(world, second);
+}
+
 #define ROTATION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROTATION_TEST(test_values), ROTATION_TEST(test_names),           ROTATION_TEST(test_periods),
-		ROTATION_TEST(test_keep),   ROTATION_TEST(test_others_are_kept),
+		ROTATION_TEST(test_keep),   ROTATION_TEST(test_others_are_kept), ROTATION_TEST(test_list_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
