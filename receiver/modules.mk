@@ -51,8 +51,8 @@ $(B)/obj/%.pb-c.o: $(B)/obj/%.pb-c.c $(B)/flags
 	$(Q)$(CC) $(COMPILE) $(call cflags_of,libprotobuf-c) -w $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 $(call module_objects,otlp): override CPPFLAGS += -iquote $(B)/obj
 $(filter-out %.pb-c.o,$(call module_objects,otlp)): | $(patsubst %.proto,$(B)/obj/%.pb-c.c,$(wildcard receiver/sink/otlp/*.proto))
-# The tests have brokers of the library's own.
+# The tests have brokers of the library's own, and a producer.
 ifeq ($(call module_missing,kafka),)
-$(B)/obj/tests/tools/kafka_mock.o: override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))
-$(B)/tests/tools/kafka_mock: LIBS = $(call pkg,--libs,$(kafka_NEEDS))
+$(B)/obj/tests/tools/kafka_mock.o $(B)/obj/tests/tools/kafka_plain.o: override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))
+$(B)/tests/tools/kafka_mock $(B)/tests/tools/kafka_plain: LIBS = $(call pkg,--libs,$(kafka_NEEDS))
 endif

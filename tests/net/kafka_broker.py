@@ -128,4 +128,5 @@ def main():
                 child.kill()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# timeout: 600
+"""How fast a receiver with TYPE = kafka writes records of 1 KiB to a real broker, beside a plain transactional producer with
+the same batches and commit interval, in turns: rates, their ratio, and CPU seconds of each for a gigabyte.
+
+    K2HFT_KAFKA=FOLDER tests/net/kafka_rate.py [RUNS [MIB]]
+
+FOLDER is as kafka_broker.py has it. The median is printed last.
+"""
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from kafka_broker import BIN, JARS, answers, broker_open, free_port, receiver_open
+
+RUNS, MIB = (int(text) for text in (sys.argv[1:] + ["5", "128"][len(sys.argv) - 1:])[:2])
+PLAIN = f"{os.path.dirname(BIN)}/tests/tools/kafka_plain"
+SIZE, COMMIT_MS = 1024, 100  # KAFKA_COMMITMS as it is
+# The default of RINGSIZE. A transaction has no more than a ring holds, as nothing of it is acknowledged before.
+RING = "64M"
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def plain_run(brokers):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([PLAIN, brokers, "plain", str(MIB << 20), str(SIZE), str(COMMIT_MS)], check=True, capture_output=True,
+                          timeout=300)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return float(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def receiver_run(work, port, pid):
+    before = cpu_s(pid)
+    subprocess.run([f"{BIN}/k2hft", "bench", "-q", "-r", f"127.0.0.1:{port}", "--by", "library", "--size", str(SIZE),
+                    "--bytes", f"{MIB}M", "--ring", RING, "--runs", "1", "--json", f"{work}/json"],
+                   check=True, stdout=subprocess.DEVNULL, timeout=300)
+    with open(f"{work}/json", encoding="utf-8") as results:
+        (result,) = json.load(results)["results"]
+    os.unlink(f"{work}/json")
+    return result["elapsed_s"], cpu_s(pid) - before
+
+
+def turns(work, children):
+    brokers, broker = broker_open(work)
+    children.append(broker)
+    answers(brokers)
+    port, megabytes, ratios = free_port(), (MIB << 20) / 1e6, []
+    receiver = receiver_open(work, "receiver", port, brokers)
+    children.append(receiver)
+    answers(f"127.0.0.1:{port}")
+    for number in range(RUNS + 1):
+        plain_s, plain_cpu = plain_run(brokers)
+        receiver_s, receiver_cpu = receiver_run(work, port, receiver.process.pid)
+        if number == 0:  # the broker has made the topics, and is warm
+            time.sleep(1)
+            continue
+        ratios.append(plain_s / receiver_s)
+        print(f"producer {megabytes / plain_s:.1f} MB/s, {plain_cpu / megabytes * 1e3:.2f} s/GB; receiver "
+              f"{megabytes / receiver_s:.1f} MB/s, {receiver_cpu / megabytes * 1e3:.2f} s/GB; ratio {ratios[-1]:.2f}", flush=True)
+    print(f"median of the ratios: {statistics.median(ratios):.2f}")
+
+
+def main():
+    if not shutil.which("java") or not os.path.isdir(JARS) or subprocess.run([PLAIN], stderr=subprocess.DEVNULL).returncode != 2:
+        print("SKIP: no Java, no librdkafka, or K2HFT_KAFKA names no folder with the jars of Apache Kafka")
+        sys.exit(77)
+    children = []
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            turns(work, children)
+        finally:
+            for child in children:
+                child.kill()
+
+
+main()
