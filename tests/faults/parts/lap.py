@@ -116,7 +116,9 @@ class Lap:
             return sorted(glob.glob(f"{glob.escape(path)}.2*"))
 
         def at_rest():
-            if os.path.exists(path) and os.path.getsize(path) >= ROTATED_BYTES:
+            # A receiver that was killed in front of it seals with the next write.
+            if os.path.exists(path) and os.path.getsize(path) >= ROTATED_BYTES and \
+                    time.time() - os.path.getmtime(path) < 5:
                 return False
             return all(name.endswith(".gz") or name in self.unpacked for name in names())
 
