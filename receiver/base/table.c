@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/random.h>
+#include <sys/auxv.h>
 
 #include "base/hash.h"
 
@@ -13,10 +13,14 @@
 static uint64_t hash_seed;
 static pthread_once_t hash_seed_once = PTHREAD_ONCE_INIT;
 
+/* A module has its own copy of this code, and looks in tables of the program: so the seed is of what the kernel gave both. */
 static void hash_seed_make(void)
 {
-	/* Without entropy the seed stays zero: the tables still work, they can only be made slow. */
-	(void)!getrandom(&hash_seed, sizeof(hash_seed), 0);
+	const void *random = (const void *)getauxval(AT_RANDOM);
+
+	/* Without it the seed stays zero: the tables still work, they can only be made slow. */
+	if (random)
+		hash_seed = k2i_hash(random, 16);
 }
 
 uint64_t k2i_table_hash(const void *bytes, size_t byte_count)

@@ -5,6 +5,7 @@
 import os
 import subprocess
 import tempfile
+import threading
 
 from common.forward import Server, unpack_all
 from common.receiver import BIN, MODULES, Receiver, wait_for
@@ -58,6 +59,28 @@ def check_closed(work):
     check_messages(server)
 
 
+def check_long(work):
+    """A receiver dies between the delivery of a record that came in pieces and the acknowledgement: it comes again, all of it."""
+    held = threading.Event()
+    server = Server(behave=lambda server, number, connection: held.wait(100) and server.acknowledge(number, connection))
+    receiver = started(work, server)
+    record = b"long" * 600000
+    sender = push(receiver.port)
+    sender.stdin.write(record + b"\n")
+    sender.stdin.close()
+    for lives in range(1, 3):
+        wait_for("the record", lambda least=lives: len(server.messages) >= least)
+        receiver.kill()
+        receiver = started(work, server, port=receiver.port)
+    wait_for("the record again", lambda: len(server.messages) >= 3)
+    held.set()
+    assert sender.wait(100) == 0
+    receiver.end()
+    for _, data in server.messages:
+        events = [entry[1]["message"].encode() for entry in unpack_all(data)]
+        assert events == [record], [len(event) for event in events]
+
+
 def check_next(work):
     """The first of two servers ends in the middle."""
     first, second = Server(), Server()
@@ -109,7 +132,7 @@ with tempfile.TemporaryDirectory() as folder:
     if not os.path.exists(os.path.join(MODULES, "forward.so")):
         print("SKIP: the module forward is not built: its library is missing")
         raise SystemExit(77)
-    for check in (check_closed, check_next, check_killed):
+    for check in (check_closed, check_long, check_next, check_killed):
         place = os.path.join(folder, check.__name__)
         os.mkdir(place)
         check(place)
