@@ -167,13 +167,32 @@ static int ledger_enter(const struct k2i_destination *destination, struct k2i_le
 	return error;
 }
 
+/*
+ * A ring that the ledger does not know has ended in order: beginnings of records, which are committed before the rest is
+ * stored, would go with the first look at them.
+ */
+static int ring_make_known(const struct k2i_destination *destination, const struct k2i_commit *commit,
+			   struct k2i_group *group)
+{
+	struct k2i_ledger_ring *row = &commit->rows[group->sink->number], known;
+	int error = 0;
+
+	if (!k2i_ledger_find(destination->ledger, row->uuid, group->sink->number, &known))
+		error = ledger_enter(destination, row, commit, row->position, NULL);
+	if (error)
+		group->failed = K2I_GROUP_LEDGER;
+	return error;
+}
+
 /* A sink that has a copy can't give it back; any other may find a target at fault only when it stores. */
 static int group_store_later(const struct k2i_destination *destination, struct k2i_group *group,
 			     const struct k2i_commit *commit)
 {
 	struct k2i_sink_report *report = malloc(sizeof(*report));
-	int result = report ? quarantine_put(destination, group, commit->rows[group->sink->number].uuid) : -ENOMEM;
+	int result = report ? ring_make_known(destination, commit, group) : -ENOMEM;
 
+	if (!result)
+		result = quarantine_put(destination, group, commit->rows[group->sink->number].uuid);
 	if (!result) {
 		*report = (struct k2i_sink_report){
 			.owner = commit->owner, .sink = group->sink->number, .position = commit->position};
