@@ -232,10 +232,11 @@ static int group_commit(const struct k2i_destination *destination, struct k2i_gr
 
 	group->failed = NULL;
 	group->owner = commit->owner;
-	result = ops->begin(group, commit->flags & K2I_LEDGER_DEFERRED);
+	result = ops->begin ? ops->begin(group, commit->flags & K2I_LEDGER_DEFERRED) : 0;
 	if (!result)
 		result = group_store(destination, group, commit);
-	ops->end(group, !result);
+	if (ops->end)
+		ops->end(group, !result);
 	if (result)
 		return result;
 	commit->taken[group->sink->number] = commit->position;

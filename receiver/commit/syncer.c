@@ -41,7 +41,7 @@ static int everything_sync(const struct k2i_destination *destination, uint64_t *
 	if (error)
 		return error;
 	K2I_SINKS_EACH(&destination->sinks, sink)
-		error = error ? error : (*sink)->ops->sync(*sink);
+		error = error || !(*sink)->ops->sync ? error : (*sink)->ops->sync(*sink);
 	if (!error)
 		error = k2i_quarantine_sync(destination->quarantine);
 	*refused = error != 0;

@@ -250,7 +250,8 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 	if (error)
 		return state_failed(state, settings, error);
 	K2I_SINKS_EACH(&state->destination.sinks, sink) {
-		(*sink)->ops->start(*sink);
+		if ((*sink)->ops->start)
+			(*sink)->ops->start(*sink);
 		error = error || !(*sink)->ops->resume ? error : (*sink)->ops->resume(*sink);
 	}
 	return error;
@@ -258,8 +259,10 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 
 void k2i_state_reopen(struct k2i_state *state)
 {
-	K2I_SINKS_EACH(&state->destination.sinks, sink)
-		(*sink)->ops->reload(*sink);
+	K2I_SINKS_EACH(&state->destination.sinks, sink) {
+		if ((*sink)->ops->reload)
+			(*sink)->ops->reload(*sink);
+	}
 }
 
 int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings)

@@ -21,13 +21,13 @@ int k2i_group_start(struct k2i_group *group, struct k2i_sink *sink)
 	memset(group, 0, sizeof(*group));
 	group->sink = sink;
 	group->number = 1;
-	return sink->ops->thread_open(sink, &group->thread);
+	return sink->ops->thread_open ? sink->ops->thread_open(sink, &group->thread) : 0;
 }
 
 void k2i_group_free(struct k2i_group *group)
 {
 	k2i_group_clear(group);
-	if (group->thread)
+	if (group->thread && group->sink->ops->thread_close)
 		group->sink->ops->thread_close(group->sink, group->thread);
 	group->thread = NULL;
 	free(group->entries);
@@ -46,25 +46,31 @@ static int entries_grow(struct k2i_group *group)
 	return 0;
 }
 
+static void target_release(const struct k2i_group *group, struct k2i_target *target)
+{
+	if (group->sink->ops->release)
+		group->sink->ops->release(group->sink, target);
+}
+
 /* Two streams can have one target: hosts share a file. */
 static int target_place(struct k2i_group *group, const struct k2i_stream *stream, uint32_t *index)
 {
 	const struct k2i_sink_ops *ops = group->sink->ops;
-	struct k2i_target *target;
+	struct k2i_target *target = NULL;
 	uint32_t i;
-	int error = ops->place(group, stream, &target);
+	int error = ops->place ? ops->place(group, stream, &target) : 0;
 
 	if (error)
 		return error;
 	for (i = 0; i < group->target_count; i++) {
 		if (group->targets[i].target == target) {
-			ops->release(group->sink, target);
+			target_release(group, target);
 			*index = i;
 			return 0;
 		}
 	}
 	if (group->target_count == K2I_LEDGER_FILES_MAX) {
-		ops->release(group->sink, target);
+		target_release(group, target);
 		return -ENOBUFS;
 	}
 	group->targets[i] = (struct k2i_group_target){.target = target, .first = UINT32_MAX};
@@ -145,7 +151,7 @@ void k2i_group_remove_last(struct k2i_group *group, struct k2i_stream *stream)
 		return;
 	}
 	/* It came with this chunk, so it is the last. */
-	group->sink->ops->release(group->sink, target->target);
+	target_release(group, target->target);
 	group->target_count--;
 	stream->places[group->sink->number].group_number = 0;
 }
@@ -163,7 +169,7 @@ void k2i_group_clear(struct k2i_group *group)
 	uint32_t i;
 
 	for (i = 0; i < group->target_count; i++)
-		group->sink->ops->release(group->sink, group->targets[i].target);
+		target_release(group, group->targets[i].target);
 	group->target_count = 0;
 	group->entry_count = 0;
 	group->cost = 0;

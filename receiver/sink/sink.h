@@ -79,10 +79,15 @@ struct k2i_sink_ops {
 
 	/* Loop threads ------------------------------------------------------------------------------------------ */
 
+	/* A sink may leave out thread_open to begin, end, start, sync and reload, if it has nothing to do there. */
+
 	/* State that the sink needs once in each thread; it finds it in the group. */
 	int (*thread_open)(struct k2i_sink *sink, void **thread);
 	void (*thread_close)(struct k2i_sink *sink, void *thread);
-	/* The target for a stream's next chunk, which stays until it is released. -EINVAL, -ENOMEM. */
+	/*
+	 * The target for a stream's next chunk, which stays until it is released; all streams have the same one if there is no
+	 * place. -EINVAL, -ENOMEM.
+	 */
 	int (*place)(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target);
 	void (*release)(struct k2i_sink *sink, struct k2i_target *target);
 	/*

@@ -15,6 +15,7 @@
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
 
+/* The producer has groups that others wait for: it stays until the sink ends. */
 static int thread_open(struct k2i_sink *sink, void **thread)
 {
 	struct k2i_kafka_producer *producer;
@@ -23,34 +24,6 @@ static int thread_open(struct k2i_sink *sink, void **thread)
 	if (!error)
 		*thread = producer;
 	return error;
-}
-
-/* The producer has groups that others wait for: it stays until the sink ends. */
-static void thread_close(struct k2i_sink *sink, void *thread)
-{
-	(void)sink;
-	(void)thread;
-}
-
-/* Topics follow from entries: a group has one target, which stands for all. */
-static int stream_place(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target)
-{
-	(void)stream;
-	*target = group->thread;
-	return 0;
-}
-
-static void target_release(struct k2i_sink *sink, struct k2i_target *target)
-{
-	(void)sink;
-	(void)target;
-}
-
-static int group_begin(struct k2i_group *group, bool deferred)
-{
-	(void)group;
-	(void)deferred;
-	return 0;
 }
 
 /* With the mutex. */
@@ -90,12 +63,6 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 	return result;
 }
 
-static void group_end(struct k2i_group *group, bool kept)
-{
-	(void)group;
-	(void)kept;
-}
-
 /*
  * A ring that went on at another receiver: that one has read its position from the topic, and has sent only what was not
  * there. So nothing is there twice.
@@ -108,18 +75,6 @@ static int ring_settle(struct k2i_sink *sink, struct k2i_settling *settling)
 }
 
 /* Other threads --------------------------------------------------------------------------------------------------- */
-
-static int kafka_sync(struct k2i_sink *sink)
-{
-	(void)sink;
-	return 0;
-}
-
-/* Connections stay open. */
-static void nothing_do(struct k2i_sink *sink)
-{
-	(void)sink;
-}
 
 static void kafka_tick(struct k2i_sink *sink, uint64_t now_ns)
 {
@@ -192,16 +147,8 @@ static int kafka_close(struct k2i_sink *sink, bool sync)
 static const struct k2i_sink_ops kafka_ops = {
 	.traits = K2I_SINK_LATER,
 	.thread_open = thread_open,
-	.thread_close = thread_close,
-	.place = stream_place,
-	.release = target_release,
-	.begin = group_begin,
 	.store = group_store,
-	.end = group_end,
 	.settle = ring_settle,
-	.start = nothing_do,
-	.sync = kafka_sync,
-	.reload = nothing_do,
 	.tick = kafka_tick,
 	.show = kafka_show,
 	.close = kafka_close,

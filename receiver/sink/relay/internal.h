@@ -43,13 +43,8 @@ struct k2i_relay_stream { /* of one origin ring */
 	uint32_t ids[K2I_RELAY_LANES_MAX]; /* in each lane's ring; 0: not declared */
 };
 
-struct k2i_target { /* the only one */
-	struct k2i_relay *relay;
-};
-
 struct k2i_relay {
 	struct k2i_sink sink;
-	struct k2i_target target;
 	struct k2i_ledger *ledger;
 	struct k2i_sender_config config;
 	struct k2hft_sender *sender;

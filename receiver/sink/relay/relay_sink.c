@@ -18,32 +18,6 @@
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
 
-static int thread_open(struct k2i_sink *sink, void **thread)
-{
-	(void)sink;
-	*thread = NULL;
-	return 0;
-}
-
-static void thread_close(struct k2i_sink *sink, void *thread)
-{
-	(void)sink;
-	(void)thread;
-}
-
-static int stream_place(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target)
-{
-	(void)stream;
-	*target = &k2i_relay(group->sink)->target;
-	return 0;
-}
-
-static void target_release(struct k2i_sink *sink, struct k2i_target *target)
-{
-	(void)sink;
-	(void)target;
-}
-
 /* A mark is of all that a ring has, whoever brought it: so groups come one after the other. */
 static int group_begin(struct k2i_group *group, bool deferred)
 {
@@ -313,11 +287,6 @@ static int relay_resume(struct k2i_sink *sink)
 	return error ? error : k2i_relay_worker_start(relay);
 }
 
-static void relay_started(struct k2i_sink *sink)
-{
-	(void)sink;
-}
-
 /* Other threads --------------------------------------------------------------------------------------------------- */
 
 static int relay_sync(struct k2i_sink *sink)
@@ -330,11 +299,6 @@ static int relay_sync(struct k2i_sink *sink)
 			error = -errno;
 	}
 	return error;
-}
-
-static void relay_reload(struct k2i_sink *sink)
-{
-	(void)sink;
 }
 
 static void relay_tick(struct k2i_sink *sink, uint64_t now_ns)
@@ -372,11 +336,9 @@ static int relay_close(struct k2i_sink *sink, bool sync)
 }
 
 #define RELAY_OPS                                                                                                      \
-	.thread_open = thread_open, .thread_close = thread_close, .place = stream_place, .release = target_release,    \
 	.begin = group_begin, .end = group_end, .marks = group_marks, .undo = group_undo, .settled = relay_settled,    \
 	.is_behind = mark_behind, .recover = mark_recover, .recover_end = recover_end, .resume = relay_resume,         \
-	.start = relay_started, .sync = relay_sync, .reload = relay_reload, .tick = relay_tick, .show = relay_show,    \
-	.close = relay_close
+	.sync = relay_sync, .tick = relay_tick, .show = relay_show, .close = relay_close
 
 static const struct k2i_sink_ops ops_at_once = {.traits = K2I_SINK_UNDO, .store = group_store, RELAY_OPS};
 static const struct k2i_sink_ops ops_later = {
@@ -393,7 +355,6 @@ static struct k2i_relay *relay_make(const struct k2i_sink_options *options)
 	relay->end_acknowledges = options->settings->relay.end_acknowledges;
 	relay->sink.ops = relay->end_acknowledges ? &ops_later : &ops_at_once;
 	relay->ledger = options->ledger;
-	relay->target.relay = relay;
 	relay->random = 1;
 	relay->last_way = &relay->ways;
 	relay->marks = options->settings->relay.queue_type == K2I_QUEUE_FILE;

@@ -125,20 +125,6 @@ static void thread_close(struct k2i_sink *sink, void *thread)
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
 
-/* All streams have one target: the peer. */
-static int stream_place(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target)
-{
-	(void)stream;
-	*target = (struct k2i_target *)(void *)group->sink;
-	return 0;
-}
-
-static void target_release(struct k2i_sink *sink, struct k2i_target *target)
-{
-	(void)sink;
-	(void)target;
-}
-
 static int group_begin(struct k2i_group *group, bool deferred)
 {
 	struct remote_thread *thread = group->thread;
@@ -297,8 +283,6 @@ static const struct k2i_sink_ops remote_ops = {
 	.traits = K2I_SINK_LATER,
 	.thread_open = thread_open,
 	.thread_close = thread_close,
-	.place = stream_place,
-	.release = target_release,
 	.begin = group_begin,
 	.store = group_store,
 	.end = group_end,
