@@ -187,13 +187,13 @@ static int run(struct tap *tap, struct k2hft_tap *const *taps, size_t count)
 	return status < 0 ? status : 0;
 }
 
-static int taps_open(const char *target, const struct stat_targets *rings, struct k2hft_tap **taps)
+static int taps_open(const struct stat_targets *rings, struct k2hft_tap **taps)
 {
 	for (size_t at = 0; at < rings->count; at++) {
 		int error = k2hft_tap_open(rings->names[at], &taps[at]);
 
 		if (error)
-			return command_failed(STATUS_FAILED, "tap", "%s: %s: %s", target, rings->names[at],
+			return command_failed(STATUS_FAILED, "tap", "%s: %s", rings->names[at],
 					      error == -EPROTO  ? "it is not a ring that this version knows"
 					      : error == -EPERM ? "the ring is another user's"
 								: strerror(-error));
@@ -211,7 +211,7 @@ static int target_open(const char *target, struct stat_targets *rings, struct k2
 				      "%s: a receiver has no ring; tail -F shows the files that it writes", target);
 	if (stat_rings_find(target, TIMEOUT_MS, rings, reason, sizeof(reason)))
 		return command_failed(STATUS_FAILED, "tap", "%s: %s", target, reason);
-	return taps_open(target, rings, taps);
+	return taps_open(rings, taps);
 }
 
 static int tap_run(struct tap *tap, const char *target)
