@@ -7,27 +7,31 @@
 
 A receiver and three senders (k2hft push, an application of the library, a mount) go on as in faults.py. At each point
 the process whose turn it is dies, once in one lap and five times in a row in another; it is started again, or its
-keeper does it. Half of the laps are at level synced. A point that is never reached is a failure. --seconds: a sample of
+keeper does it. Half of the laps are at level synced. A point that is never reached is a failure.
+Records that go to a server of Forward or OTLP may come there again: see parts/peer.py. --seconds: a sample of
 the points, until the time is over. B is a build with K2I_CRASH_POINTS.
 """
 import sys
 
-from parts.crash import POINTS, Crash, Plan
+from parts.crash import POINTS, REMOTE, Crash, Plan
 from parts.harness import Harness, options_of, parser_of, run
+from parts.peer import KINDS, missing
 from parts.world import World
 
 LAPS_IN_WORLD = 15
 # Points that need a world of their own.
-OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", "receivers")
+OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", "receivers", *REMOTE)
 
 
 class Crashes(Harness):
     def schedule(self):
         """The kind of a world is its level here."""
-        levels = {"written": [], "synced": [], "carried": [], "lanes": [], "settled": [], "rotated": [], "plugged": [],
-                  "relay": [], "receivers": []}
+        levels = {level: [] for level in ("written", "synced", *OWN_WORLDS)}
         for name in self.options.point or POINTS:
             point = POINTS[name]
+            if point.need in REMOTE and missing(self.options.build):
+                self.reasons["modules"] = f"SKIP: {name}: no module {', '.join(missing(self.options.build))}"
+                continue
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
@@ -53,6 +57,8 @@ class Crashes(Harness):
             world.rotated = True
         elif kind == "relay":
             world.relayed = True
+        elif kind in REMOTE:
+            world.send_remote({"remote": chance.choice(KINDS), "refused": "otlp"}.get(kind, kind), kind == "refused")
         elif kind == "lanes":
             world.have_twin()
         elif kind == "receivers":
@@ -71,7 +77,8 @@ class Crashes(Harness):
     def report(self):
         total = self.total()
         died = sum(1 for tally in self.tallies.values() if tally.injected)
-        return [f"{died} of {len(POINTS)} points, {total.injected} deaths in {total.laps} laps, {total.records} records, "
+        return [*self.reasons.values(),
+                f"{died} of {len(POINTS)} points, {total.injected} deaths in {total.laps} laps, {total.records} records, "
                 f"{len(self.failures)} failures; seed {self.options.seed}, {self.seconds():.0f} s"]
 
 

@@ -11,7 +11,8 @@ record: all that was accepted must be there, once, in order. A fault of which k2
 or repeat says so in its class (parts/kinds.py), and what it cost is counted apart. A dozen laps share a world: a
 receiver, a mount, ring files and a ledger, which go on from lap to lap; some worlds have TLS, some two
 hosts (network namespaces) with a cable between them, some a proxy that spoils bytes, some several receivers on hosts of
-their own, of which others take over what one can't take. --jobs: so many worlds are beside each other, with one table at
+their own, of which others take over what one can't take, some a server of Forward or OTLP behind the receiver, to which
+records may come again (parts/peer.py). --jobs: so many worlds are beside each other, with one table at
 the end.
 
 The same seed gives the same laps, whatever the number of jobs and as far as moments can be the same; K2HFT_SEED or
@@ -27,6 +28,7 @@ from parts.kinds import ALL
 from parts.lanes import LanesWorld
 from parts.lap import COUNTS
 from parts.network import Link
+from parts.peer import missing
 from parts.world import World
 
 LAPS_IN_WORLD = 12
@@ -42,6 +44,9 @@ class Faults(Harness):
     def kinds(self):
         """Those that this machine can have."""
         kinds = [ALL[name] for name in self.options.fault or shown()]
+        if missing(self.options.build):
+            self.reasons["remote"] = f"no module {', '.join(missing(self.options.build))}"
+            kinds = [kind for kind in kinds if kind.world != "remote"]
         if any(kind.world in HOSTS for kind in kinds):
             link = Link(os.devnull)
             if link.problem:
@@ -61,7 +66,7 @@ class Faults(Harness):
         while wanted:
             needs = [kind.world for kind in wanted[:LAPS_IN_WORLD] if kind.world]
             world = self.random.choice(needs) if needs else "plain"
-            fit = (world,) if world in ("lanes", "plugins", "relayed") else (None, world)
+            fit = (world,) if world in ("lanes", "plugins", "relayed", "remote") else (None, world)
             taken = [kind for kind in wanted[:2 * LAPS_IN_WORLD] if kind.world in fit][:LAPS_IN_WORLD]
             for kind in taken:
                 wanted.remove(kind)
@@ -72,7 +77,8 @@ class Faults(Harness):
 
     def line(self, name):
         tally = self.tallies.get(name, Tally())
-        reason = self.reasons.get("hosts" if ALL[name].world in HOSTS else name) if not tally.injected else None
+        world = ALL[name].world
+        reason = self.reasons.get("hosts" if world in HOSTS else "remote" if world == "remote" else name) if not tally.injected else None
         counts = tally.counts
         return (f"{name:16} {tally.injected:8} {tally.records:10} {counts['lost']:6} {counts['repeated']:8} "
                 f"{counts['late']:6} {counts['damaged']:7} {tally.failed:6}  {excused_of(tally) or '-':24}"

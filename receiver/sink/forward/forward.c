@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "receiver/base/text.h"
 #include "receiver/sink/forward/message.h"
 #include "receiver/sink/forward/peer.h"
@@ -108,7 +109,9 @@ static int message_send(struct forward *forward, struct k2i_forward_peer *peer, 
 	flight->last = *from == piece->bytes;
 	flight->acknowledged = false;
 	forward->flight_count++;
-	return k2i_forward_peer_write(peer, forward->maker.message.bytes, forward->maker.message.count);
+	error = k2i_forward_peer_write(peer, forward->maker.message.bytes, forward->maker.message.count);
+	K2I_CRASH(forward_sent);
+	return error;
 }
 
 static int piece_send(struct forward *forward, struct k2i_forward_peer *peer, struct k2i_remote_piece *piece)

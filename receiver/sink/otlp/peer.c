@@ -11,6 +11,7 @@
 
 #include <k2hft/version.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "receiver/base/text.h"
 
@@ -201,6 +202,7 @@ static int exchange_wait(struct k2i_otlp_peer *peer, int stop, CURLcode *code)
 
 	while (!error && running) {
 		error = curl_multi_perform(peer->multi, &running);
+		K2I_CRASH(otlp_performed);
 		if (!error && running)
 			error = curl_multi_poll(peer->multi, &stopped, 1, 1000, NULL);
 		if (stopped.revents)

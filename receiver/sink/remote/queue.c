@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/condition.h"
+#include "base/crash.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "receiver/base/text.h"
@@ -129,6 +130,7 @@ static void piece_end(struct k2i_remote *remote, struct k2i_remote_piece *piece,
 	}
 	(void)pthread_mutex_unlock(&remote->mutex);
 	k2i_pending_done(&remote->pending, piece->group, error);
+	K2I_CRASH(remote_reported);
 	free(piece);
 }
 
@@ -142,10 +144,14 @@ static int piece_quarantine(struct k2i_remote *remote, const struct k2i_remote_p
 					.payload_bytes = (uint32_t)piece->bytes,
 					.record_count = piece->record_count};
 	struct k2i_group group = {.entries = &entry, .entry_count = 1, .target_count = 1};
+	int error;
 
 	group.targets[0] =
 		(struct k2i_group_target){.error = -EBADMSG, .reason = refusal, .record_count = entry.record_count};
-	return remote->quarantine(remote->quarantine_argument, piece->ring, &group, &group.targets[0]);
+	error = remote->quarantine(remote->quarantine_argument, piece->ring, &group, &group.targets[0]);
+	if (!error)
+		K2I_CRASH(remote_quarantined);
+	return error;
 }
 
 /* Ends pieces that are not left, in their order; those that are stay in the batch. */
@@ -235,7 +241,9 @@ static void batch_try(struct k2i_remote *remote)
 	if (batch_undelivered(batch)) {
 		batch->renew = atomic_exchange(&remote->renew, false);
 		k2i_remote_say(remote, "it has no answer yet");
+		K2I_CRASH(remote_deliver_before);
 		remote->kind.deliver(remote->kind.argument, batch);
+		K2I_CRASH(remote_delivered);
 		(void)k2i_text_clean(batch->reason, batch->reason, sizeof(batch->reason));
 		(void)k2i_text_clean(batch->refusal, batch->refusal, sizeof(batch->refusal));
 	}

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-from .kinds import Fault, plugin_excuses, plugins_end, relay_end
+from .kinds import Fault, plugin_excuses, plugins_end, relay_end, remote_end
 from .process import Trouble, quiet, wait_until
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -26,6 +26,7 @@ PLACE_AT = 6 * 128 + 48
 AREA_BYTES = (0, 1 << 16, 1 << 20)  # of a build with crash points; the first is all of the ring
 STALL_S = 0.3
 REACHED_S = 60
+REMOTE = ("remote", "forward", "otlp", "refused")
 ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver": ("receiver",)}
 
 
@@ -161,7 +162,7 @@ class Crash(Fault):
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
         before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
-        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged", "relay")
+        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged", "relay", *REMOTE)
         steps = []
         for number in range(self.times):
             steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]
@@ -326,6 +327,8 @@ class Crash(Fault):
             plugins_end(self.lap)
         elif self.point.need == "relay":
             relay_end(self.lap)
+        elif self.at.remote:
+            remote_end(self.lap)
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""

@@ -194,6 +194,18 @@ def relay_end(lap):
     wait_until(lap.world.relay_drained, 60, "the relay has sent all")
 
 
+def remote_end(lap):
+    """What the peer has, and what it has refused, is all."""
+    peer = lap.world.peer
+    for sender in lap.senders():
+        sender.finish(60)
+    peer.quarantine_take(lap.world.path("state/quarantine"))
+    peer.forget()
+    problems = peer.problems + getattr(peer.server, "problems", [])
+    if problems:
+        raise Trouble(f"the peer: {problems[0]}")
+
+
 class RelayKill(PushKill):
     """Of the relay, the receiver behind it and a sender, in turn."""
     name = "relay-kill"
@@ -212,6 +224,69 @@ class RelayKill(PushKill):
 
     def after(self):
         relay_end(self.lap)
+
+
+class Peer(Fault):
+    """Of a server of Forward or OTLP: it writes down each record once, by chunk id, or ring and position."""
+    world = "remote"
+
+    def once(self):
+        raise NotImplementedError
+
+    def inject(self):
+        for _ in range(self.random.randrange(1, 4)):
+            self.once()
+            self.pause(0, 0.4)
+
+    def after(self):
+        remote_end(self.lap)
+
+
+class PeerKill(Peer):
+    """The server dies, is away for a while, and knows what it had."""
+    name = "peer-kill"
+
+    def once(self):
+        self.at.peer_wire.away(True)
+        self.pause(0, 0.5)
+        self.at.peer_wire.away(False)
+
+
+class PeerSilent(Peer):
+    """Half open: connections stay, nothing gets through."""
+    name = "peer-silent"
+
+    def once(self):
+        self.at.peer_wire.deafen()
+
+
+class PeerSlow(Peer):
+    """Answers, and what they are for, come late or in part."""
+    name = "peer-slow"
+
+    def once(self):
+        self.at.peer_wire.arm(self.random.choice(("delay", "reset", "end")), "any", 2)
+
+
+class PeerRefuses(Peer):
+    """For a while: it answers 429 or 503, or closes the connection in place of an acknowledgement."""
+    name = "peer-refuses"
+
+    def once(self):
+        self.at.peer.refusing = True
+        self.pause(0, 0.5)
+        self.at.peer.refusing = False
+
+
+class PeerReceiverKill(PeerKill):
+    """Of the receiver that delivers, and of the server."""
+    name = "peer-receiver"
+
+    def once(self):
+        self.at.receiver.kill()
+        self.pause(0, 0.3)
+        self.at.receiver_start()
+        super().once()
 
 
 class Plugins(Fault):

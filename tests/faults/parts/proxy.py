@@ -13,6 +13,7 @@ NO_LINGER = struct.pack("ii", 1, 0)
 class Pair:
     def __init__(self, sender, receiver):
         self.sides = (sender, receiver)
+        self.deaf = False
 
     def end(self, reset):
         for side in self.sides:
@@ -34,7 +35,7 @@ class Proxy:
         self.lock = threading.Lock()
         self.armed = None
         self.done = threading.Event()
-        self.ending = False
+        self.refusing = False
         self.pairs = []
         self.deeds = {}
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -47,6 +48,9 @@ class Proxy:
                 sender, _ = self.listener.accept()
             except OSError:
                 return
+            if self.refusing:
+                sender.close()
+                continue
             try:
                 receiver = socket.create_connection(self.target, 5)
             except OSError:
@@ -64,6 +68,8 @@ class Proxy:
         with contextlib.suppress(OSError):
             while block := source.recv(BLOCK_BYTES):
                 deed = self.take(direction)
+                if pair.deaf:
+                    continue
                 if deed:
                     changed = self.change(deed, block, before)
                     sink.sendall(changed)
@@ -116,6 +122,20 @@ class Proxy:
         with self.lock:
             self.armed = None
         return done or self.done.is_set()
+
+    def away(self, away):
+        """The target seems to have died: its connections end, and there are no others."""
+        self.refusing = away
+        with self.lock:
+            pairs = list(self.pairs)
+        for pair in pairs if away else []:
+            pair.end(True)
+
+    def deafen(self):
+        """Connections stay, and nothing gets through any more."""
+        with self.lock:
+            for pair in self.pairs:
+                pair.deaf = True
 
     def close(self):
         with contextlib.suppress(OSError):

@@ -9,6 +9,10 @@ from .process import Process, Trouble, quiet, wait_until
 
 PRODUCERS_MAX = 100
 REOPEN_RATE_MAX = 3000
+# Sizes of records, and how many come in a second.
+LOADS = [("24-120", 2000), ("24-120", 20000), ("100", 8000), ("50-3000", 2000), ("24-20000", 300), ("100-60000", 80)]
+LIGHT = [("24-120", 2000), ("50-3000", 500), ("100-60000", 80)]  # a peer in Python decodes them
+PIECES = [("100-200000", 40)]
 
 
 class Part:
@@ -26,11 +30,9 @@ class Part:
 class Load:
     """How much is sent in a lap, and how."""
 
-    def __init__(self, random, seconds, pieces):
+    def __init__(self, random, seconds, loads):
         self.seconds = seconds
-        self.size, self.rate = random.choice([("100-200000", 40)] if pieces else [
-            ("24-120", 2000), ("24-120", 20000), ("100", 8000), ("50-3000", 2000), ("24-20000", 300),
-            ("100-60000", 80)])
+        self.size, self.rate = random.choice(loads)
         self.size_max = int(self.size.split("-")[-1])
         self.count = int(self.rate * seconds) + 10
         self.seed = random.randrange(1 << 40)

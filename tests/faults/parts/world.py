@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from .network import Link
+from .peer import KINDS, Peer
 from .process import Process, Trouble, children_of, name_of, quiet, wait_until
 from .proxy import Proxy
 
@@ -23,7 +24,8 @@ TURN_S = 0.4
 
 class World:
     """`kind`: "link" (two hosts with a cable between them), "proxy" (a hostile wire), "plugins" (receiver and mount have
-    cat as a plug-in), "relayed" (a relay before the receiver) or "plain"."""
+    cat as a plug-in), "relayed" (a relay before the receiver), "remote" (behind the receiver is a server of Forward or
+    OTLP) or "plain"."""
 
     def __init__(self, options, random, kind):
         self.bin = os.path.join(os.path.abspath(options.build), "bin")
@@ -48,6 +50,10 @@ class World:
         self.pieces = False
         self.rotated = False
         self.relayed = kind == "relayed"
+        self.remote = self.peer = self.peer_wire = None
+        self.refuses_some = False
+        if kind == "remote":
+            self.send_remote(random.choice(KINDS))
         self.last = None  # the receiver behind a relay
         self.last_port = 0
         self.plugged = kind == "plugins"
@@ -93,6 +99,8 @@ class World:
         self.write_receiver_config()
         if self.relayed:
             self.relay_make()
+        elif self.remote:
+            self.remote_make()
         self.receiver_start()
         if self.has_twin:
             self.twin_start()
@@ -114,7 +122,7 @@ class World:
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
                 f"compress {self.compress}{', formatted' if self.formatted else ''}, {self.write_mode} mount"
-                f"{' for two' if self.has_twin else ''}{', TLS' if self.tls else ''}")
+                f"{' for two' if self.has_twin else ''}{', TLS' if self.tls else ''}{f', {self.remote}' if self.remote else ''}")
 
     def sender_host(self):
         return self.link.left if self.link else None
@@ -187,6 +195,21 @@ class World:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = trans\n"
                        f"TRANSCONF = next.ini\nACKEND = {end}\nK2HTYPE = file\nK2HFILE = {self.path('relay.ring')}\n"
                        f"K2HINIT = no\nSTATEDIR = {self.path('relay.state')}\n")
+
+    def send_remote(self, kind, refuses_some=False):
+        """By TYPE = kind to a peer, which refuses some requests for good."""
+        self.remote, self.refuses_some, self.unify = kind, refuses_some, False
+
+    def remote_make(self):
+        """What the receiver has instead of files; the peer writes those."""
+        self.peer = Peer(self.remote, self.output, self.random)
+        self.peer.refuses_some = self.refuses_some
+        self.peer_wire = Proxy(("127.0.0.1", self.peer.port), self.random)
+        words = {"forward": "FORWARD_SERVER = 127.0.0.1:{0}\nFORWARD_ACK_TIMEOUT_MS = 1000\nFORWARD_COMPRESS = {1}\n",
+                 "otlp": "OTLP_ENDPOINT = http://127.0.0.1:{0}\nOTLP_TIMEOUT_MS = 1000\nOTLP_COMPRESS = {1}\n"}[self.remote]
+        with open(self.path("server.ini"), "w", encoding="utf-8") as file:
+            file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = {self.remote}\n"
+                       f"STATEDIR = {self.path('state')}\n" + words.format(self.peer_wire.port, self.random.choice(("gzip", "none"))))
 
     def last_start(self):
         self.last = Process("last", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("last.ini"), "--listen",
@@ -344,8 +367,9 @@ class World:
         self.abort_requests()
         with contextlib.suppress(Trouble):
             self.mount_detach()
-        if self.proxy:
-            self.proxy.close()
+        for other in (self.proxy, self.peer_wire, self.peer):
+            if other:
+                other.close()
         Process.end_all()
         kept = self.keep_logs() if keep else None
         if self.own_disk:
