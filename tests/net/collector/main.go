@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// An OpenTelemetry Collector with one receiver and one exporter: what it gets by OTLP is written to a file.
+// An OpenTelemetry Collector with two receivers and one exporter: what it gets by OTLP or Forward is written to a file.
 package main
 
 import (
 	"os"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/fluentforwardreceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
@@ -19,7 +20,8 @@ import (
 func factories() (otelcol.Factories, error) {
 	all := otelcol.Factories{Telemetry: otelconftelemetry.NewFactory()}
 	var err error
-	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
+	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](
+		otlpreceiver.NewFactory(), fluentforwardreceiver.NewFactory()); err != nil {
 		return all, err
 	}
 	all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory())
