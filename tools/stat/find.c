@@ -130,14 +130,17 @@ static void receiver_find(struct stat_targets *found, const char *pid)
 		(void)snprintf(path, sizeof(path), "/proc/%s/%s/%s", pid, config[0] == '/' ? "root" : "cwd", config);
 		config = path;
 	}
-	if (k2i_settings_load(config, &settings, message, sizeof(message)) == 0 &&
-	    k2i_settings_control_port(settings)) {
+	if (k2i_settings_load(config, &settings, message, sizeof(message)) < 0)
+		return;
+	if (k2i_settings_control_port(settings)) {
 		address = settings->control_address ? settings->control_address : "127.0.0.1";
 		if (strcmp(address, "*") == 0 || strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0)
 			address = "127.0.0.1";
 		(void)snprintf(target, sizeof(target), strchr(address, ':') ? "[%s]:%u" : "%s:%u", address,
 			       k2i_settings_control_port(settings));
 		target_add(found, target);
+	} else {
+		found->silent++;
 	}
 	k2i_settings_free(settings);
 }

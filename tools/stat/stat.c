@@ -269,9 +269,14 @@ static int targets_take(struct stat_targets *found, int argc, char **argv)
 		return 0;
 	}
 	stat_targets_find(found);
+	if (found->silent)
+		command_error("stat",
+			      "receivers of this host that can't be asked, as their configuration has no CTLPORT: %zu",
+			      found->silent);
 	if (found->count)
 		return 0;
-	command_error("stat", "no mount, receiver or sender that you may see runs on this host; name a target");
+	if (!found->silent)
+		command_error("stat", "no mount, receiver or sender that you may see runs on this host; name a target");
 	return STATUS_FAILED;
 }
 

@@ -18,6 +18,7 @@
 struct stat_targets {
 	char **names;
 	size_t count;
+	size_t silent; /* receivers that can't be asked, since they have no CTLPORT */
 	char own_pid[24];
 };
 void stat_targets_find(struct stat_targets *found);
