@@ -14,6 +14,7 @@ struct ring {
 	struct k2i_table_node node;
 	uint8_t uuid[16];
 	uint64_t taken, stored; /* behind the last chunk that is */
+	uint64_t bytes;         /* of its groups */
 	struct k2i_pending_group *first, **last;
 	int error; /* of a group: those behind it are not stored either */
 	uint64_t used_ns;
@@ -23,7 +24,7 @@ struct k2i_pending_group {
 	struct k2i_pending_group *next;
 	struct ring *ring;
 	struct k2i_sink_report *report;
-	uint64_t position;
+	uint64_t position, bytes;
 	unsigned parts; /* that are not done */
 };
 
@@ -81,9 +82,33 @@ uint64_t k2i_pending_own(struct k2i_pending *pending)
 	return row.position > taken ? row.position : taken;
 }
 
-int k2i_pending_begin(struct k2i_pending *pending, const uint8_t uuid[16], uint64_t position, unsigned parts,
-		      struct k2i_sink_report *report, struct k2i_pending_group **group)
+bool k2i_pending_full(struct k2i_pending *pending, const uint8_t uuid[16], const struct k2i_owner *owner)
 {
+	const struct ring *ring;
+	bool full;
+
+	(void)pthread_mutex_lock(&pending->mutex);
+	ring = ring_find(pending, uuid);
+	full = k2i_room_full(&pending->room, ring ? ring->bytes : 0, owner);
+	(void)pthread_mutex_unlock(&pending->mutex);
+	return full;
+}
+
+uint64_t k2i_pending_bytes(struct k2i_pending *pending)
+{
+	uint64_t bytes;
+
+	(void)pthread_mutex_lock(&pending->mutex);
+	bytes = pending->room.bytes;
+	(void)pthread_mutex_unlock(&pending->mutex);
+	return bytes;
+}
+
+int k2i_pending_begin(struct k2i_pending *pending, struct k2i_sink_report *report, unsigned parts, uint64_t bytes,
+		      struct k2i_pending_group **group)
+{
+	const uint8_t *uuid = report ? report->ring : k2i_ledger_uuid(pending->ledger);
+	uint64_t position = report ? report->position : k2i_pending_own(pending) + 1;
 	struct k2i_pending_group *made = calloc(1, sizeof(*made));
 	struct ring *ring;
 
@@ -92,8 +117,13 @@ int k2i_pending_begin(struct k2i_pending *pending, const uint8_t uuid[16], uint6
 	(void)pthread_mutex_lock(&pending->mutex);
 	ring = ring_get(pending, uuid);
 	if (ring) {
-		*made = (struct k2i_pending_group){
-			.ring = ring, .report = report, .position = position, .parts = parts + 1};
+		*made = (struct k2i_pending_group){.ring = ring,
+						   .report = report,
+						   .position = position,
+						   .bytes = bytes + sizeof(*made) + sizeof(*report),
+						   .parts = parts + 1};
+		ring->bytes += made->bytes;
+		pending->room.bytes += made->bytes;
 		ring->taken = position > ring->taken ? position : ring->taken;
 		ring->used_ns = k2i_clock_now_ns();
 		*ring->last = made;
@@ -129,6 +159,8 @@ static void ring_advance(struct k2i_pending *pending, struct ring *ring)
 			ring->last = &ring->first;
 		if (!ring->error && group->position > ring->stored)
 			ring->stored = group->position;
+		ring->bytes -= group->bytes;
+		k2i_room_give(&pending->room, pending->sink, group->bytes);
 		if (group->report)
 			k2i_sink_stored(pending->sink, group->report, ring->error);
 		else if (!ring->error)
@@ -218,5 +250,6 @@ void k2i_pending_end(struct k2i_pending *pending, bool enter)
 		k2i_table_each(&pending->rings, ring_enter, pending);
 	k2i_table_each(&pending->rings, ring_free, NULL);
 	k2i_table_free(&pending->rings);
+	k2i_room_free(&pending->room);
 	(void)pthread_mutex_destroy(&pending->mutex);
 }

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "receiver/base/table.h"
-#include "receiver/sink/sink.h"
+#include "receiver/sink/room.h"
 
 /*
  * Groups that a LATER sink has taken and not stored, of each ring in the order of positions: the first is stored when all
@@ -17,6 +17,7 @@ struct k2i_pending {
 	struct k2i_ledger *ledger;
 	pthread_mutex_t mutex; /* guards what follows */
 	struct k2i_table rings;
+	struct k2i_room room; /* bytes_max: of a sink that asks whether it is full */
 };
 struct k2i_pending_group;
 
@@ -29,12 +30,16 @@ void k2i_pending_end(struct k2i_pending *pending, bool enter);
 uint64_t k2i_pending_taken(struct k2i_pending *pending, const uint8_t ring[16]);
 /* The position of the next chunk of the receiver's own ring, whose chunks are one position long. */
 uint64_t k2i_pending_own(struct k2i_pending *pending);
+/* As k2i_room_full, of the ring's groups. */
+bool k2i_pending_full(struct k2i_pending *pending, const uint8_t ring[16], const struct k2i_owner *owner);
+/* Memory of all. */
+uint64_t k2i_pending_bytes(struct k2i_pending *pending);
 /*
- * A group up to `position`, of so many parts; a report, or NULL: it is the receiver's own, and is entered in the ledger. It
- * has one part more, which the caller does when it has handed on the others. -ENOMEM
+ * A group of so many parts, which take so much memory; of a report, or NULL: the next chunk of the receiver's own ring, which
+ * is entered in the ledger. It has one part more, which the caller does when it has handed on the others. -ENOMEM
  */
-int k2i_pending_begin(struct k2i_pending *pending, const uint8_t ring[16], uint64_t position, unsigned parts,
-		      struct k2i_sink_report *report, struct k2i_pending_group **group);
+int k2i_pending_begin(struct k2i_pending *pending, struct k2i_sink_report *report, unsigned parts, uint64_t bytes,
+		      struct k2i_pending_group **group);
 /* A part of it is stored, or, with an error, never will be. */
 void k2i_pending_done(struct k2i_pending *pending, struct k2i_pending_group *group, int error);
 /* The row of a ring has gone back: what is behind its position comes anew. */

@@ -216,7 +216,7 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 		blocks += group->targets[i].target->block != NULL;
 	}
 	if (!result)
-		result = k2i_pending_begin(&exec->pending, report->ring, report->position, blocks, report, &pending);
+		result = k2i_pending_begin(&exec->pending, report, blocks, 0, &pending);
 	if (!result) {
 		blocks_push(group, pending);
 		k2i_pending_done(&exec->pending, pending, 0);
@@ -268,7 +268,7 @@ static int carried_hand(struct k2i_exec_sink *exec, struct k2i_target *target, u
 	if (!error)
 		error = k2i_render_flush(&thread->render);
 	if (!error)
-		error = k2i_pending_begin(&exec->pending, own, position + 1, thread->block != NULL, NULL, &pending);
+		error = k2i_pending_begin(&exec->pending, NULL, thread->block != NULL, 0, &pending);
 	if (!error && thread->block) {
 		thread->block->owner = pending;
 		atomic_fetch_add(&exec->waiting_bytes, thread->block->bytes);

@@ -10,6 +10,7 @@
 #include "base/uuid.h"
 #include "receiver/base/table.h"
 #include "receiver/sink/kafka/kafka_sink.h"
+#include "receiver/sink/room.h"
 
 /*
  * Declarations that the files of the sink share.
@@ -77,8 +78,6 @@ struct k2i_kafka_producer { /* a loop's, with a thread of its own */
 	/* The sink's mutex guards these. */
 	struct k2i_kafka_group *first, **last; /* the queue, those of the transaction included */
 	uint64_t bytes;
-	struct k2i_owner *waiters; /* that were told K2I_SINK_WAITS */
-	size_t waiter_count, waiter_room;
 	uint64_t held_ns; /* since when nothing is committed, though it should; 0: it is */
 	uint64_t retries;
 	char held[K2I_KAFKA_REASON_BYTES];
@@ -109,6 +108,7 @@ struct k2i_kafka_sink {
 	atomic_bool stopping;
 	pthread_mutex_t mutex; /* guards what follows */
 	struct k2i_table rings;
+	struct k2i_room room;
 	struct k2i_kafka_producer *producers[K2I_KAFKA_PRODUCERS_MAX];
 	unsigned producer_count;
 };
@@ -190,10 +190,6 @@ void k2i_kafka_queue_move(struct k2i_kafka_ring *ring, struct k2i_kafka_producer
 void k2i_kafka_queue_stored(struct k2i_kafka_ring *ring);
 /* None of a ring's groups will be stored: they come again. */
 void k2i_kafka_queue_refuse(struct k2i_kafka_ring *ring, int error);
-/* Whether it takes no more of the ring; then the owner is told when it does. */
-bool k2i_kafka_queue_full(struct k2i_kafka_ring *ring, struct k2i_owner owner);
-/* Owners that wait try again. */
-void k2i_kafka_queue_wake(struct k2i_kafka_producer *producer);
 void k2i_kafka_queue_free(struct k2i_kafka_producer *producer);
 
 /* producer.c ---------------------------------------------------------------------------------------------------- */

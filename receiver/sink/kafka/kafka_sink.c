@@ -11,7 +11,7 @@
 #include "receiver/sink/kafka/internal.h"
 #include "receiver/sink/module.h"
 
-#define HELD_SHOWN_NS (2 * K2I_SECOND_NS)
+#define HELD_SHOWN_NS K2I_SECOND_NS /* beyond KAFKA_COMMITMS */
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static int group_take(struct k2i_kafka_sink *kafka, struct k2i_group *group, str
 	}
 	if (!ring->producer)
 		ring->producer = group->thread;
-	if (k2i_kafka_queue_full(ring, report->owner))
+	if (k2i_room_full(&kafka->room, ring->bytes, &report->owner))
 		return K2I_SINK_WAITS;
 	copy = k2i_kafka_group_copy(group, ring->handed, report);
 	if (!copy)
@@ -89,7 +89,9 @@ static void kafka_tick(struct k2i_sink *sink, uint64_t now_ns)
 /* Why records wait: also before a try has failed, if they have waited for long. */
 static const char *held_text(const struct k2i_kafka_producer *producer, uint64_t waiting_ns)
 {
-	if (*producer->held || waiting_ns < HELD_SHOWN_NS)
+	uint64_t commit_ns = producer->kafka->settings->kafka_commit_ms * K2I_MILLISECOND_NS;
+
+	if (*producer->held || waiting_ns < commit_ns + HELD_SHOWN_NS)
 		return producer->held;
 	return *producer->fault ? producer->fault : "the brokers have not answered yet";
 }
@@ -137,6 +139,7 @@ static int kafka_close(struct k2i_sink *sink, bool sync)
 	k2i_kafka_positions_free(kafka->positions);
 	k2i_table_each(&kafka->rings, ring_free, NULL);
 	k2i_table_free(&kafka->rings);
+	k2i_room_free(&kafka->room);
 	k2i_format_free(kafka->topic);
 	k2i_format_free(kafka->key);
 	(void)pthread_mutex_destroy(&kafka->mutex);
@@ -168,6 +171,7 @@ int k2i_kafka_sink_open(const struct k2i_sink_options *options, struct k2i_sink 
 	kafka->sink.ops = &kafka_ops;
 	kafka->settings = options->settings;
 	kafka->ledger = options->ledger;
+	kafka->room.bytes_max = options->settings->buffer_bytes;
 	(void)pthread_mutex_init(&kafka->mutex, NULL);
 	error = k2i_kafka_templates_open(kafka);
 	if (!error)

@@ -235,7 +235,6 @@ static void groups_committed(struct k2i_kafka_producer *producer)
 		producer->held_ns = 0;
 		producer->held[0] = '\0';
 	}
-	k2i_kafka_queue_wake(producer);
 	(void)pthread_mutex_unlock(&producer->kafka->mutex);
 }
 

@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "receiver/sink/kafka/internal.h"
 
-/* Memory for copies of a producer's groups. */
-#define QUEUE_BYTES_MAX (64u * 1024 * 1024)
 #define RING_IDLE_NS (UINT64_C(600) * K2I_SECOND_NS)
 
 /* Rings ----------------------------------------------------------------------------------------------------------- */
@@ -101,7 +99,7 @@ struct k2i_kafka_group *k2i_kafka_group_copy(const struct k2i_group *group, uint
 {
 	const struct k2i_group_entry *entry, *end = group->entries + group->entry_count;
 	const struct k2i_stream *stream = NULL;
-	size_t bytes = sizeof(struct k2i_kafka_group), count = 0;
+	size_t bytes = sizeof(struct k2i_kafka_group) + sizeof(*report), count = 0;
 	struct k2i_kafka_group *copy;
 	char *room;
 
@@ -142,6 +140,7 @@ void k2i_kafka_queue_push(struct k2i_kafka_producer *producer, struct k2i_kafka_
 {
 	queue_append(producer, group);
 	group->ring->bytes += group->bytes;
+	producer->kafka->room.bytes += group->bytes;
 	group->ring->used_ns = group->taken_ns;
 	(void)pthread_cond_signal(&producer->condition);
 }
@@ -182,14 +181,16 @@ void k2i_kafka_queue_move(struct k2i_kafka_ring *ring, struct k2i_kafka_producer
 
 static void groups_report(struct k2i_kafka_ring *ring, struct k2i_kafka_group *group, int error)
 {
+	struct k2i_kafka_sink *kafka = ring->producer->kafka;
 	struct k2i_kafka_group *next;
 
 	for (; group; group = next) {
 		next = group->next;
 		ring->bytes -= group->bytes;
+		k2i_room_give(&kafka->room, &kafka->sink, group->bytes);
 		if (error)
 			ring->refused_owner = group->report->owner.id;
-		k2i_sink_stored(&ring->producer->kafka->sink, group->report, error);
+		k2i_sink_stored(&kafka->sink, group->report, error);
 		free(group);
 	}
 }
@@ -212,41 +213,8 @@ void k2i_kafka_queue_refuse(struct k2i_kafka_ring *ring, int error)
 	ring->owned = false;
 }
 
-/* Waiting owners -------------------------------------------------------------------------------------------------- */
-
-bool k2i_kafka_queue_full(struct k2i_kafka_ring *ring, struct k2i_owner owner)
-{
-	struct k2i_kafka_producer *producer = ring->producer;
-	size_t room = producer->waiter_room ? 2 * producer->waiter_room : 16;
-	struct k2i_owner *waiters = producer->waiters;
-
-	if (producer->bytes < QUEUE_BYTES_MAX && (!ring->hold_until_ns || !ring->bytes))
-		return false;
-	for (size_t i = 0; i < producer->waiter_count; i++)
-		if (producer->waiters[i].id == owner.id)
-			return true;
-	if (producer->waiter_count == producer->waiter_room) {
-		/* Without memory the owner finds out by itself within a second. */
-		waiters = realloc(waiters, room * sizeof(*waiters));
-		if (!waiters)
-			return true;
-		producer->waiters = waiters;
-		producer->waiter_room = room;
-	}
-	producer->waiters[producer->waiter_count++] = owner;
-	return true;
-}
-
-void k2i_kafka_queue_wake(struct k2i_kafka_producer *producer)
-{
-	for (size_t i = 0; i < producer->waiter_count; i++)
-		k2i_sink_ready(&producer->kafka->sink, producer->waiters[i]);
-	producer->waiter_count = 0;
-}
-
 void k2i_kafka_queue_free(struct k2i_kafka_producer *producer)
 {
 	while (producer->first)
 		k2i_kafka_queue_refuse(producer->first->ring, -ECANCELED);
-	free(producer->waiters);
 }

@@ -237,7 +237,7 @@ static int group_store_later(struct k2i_group *group, struct k2i_sink_report *re
 	if (!error && report->position > taken)
 		error = taken_enter(group, report);
 	if (!error)
-		error = k2i_pending_begin(&relay->pending, report->ring, report->position, parts, report, &pending);
+		error = k2i_pending_begin(&relay->pending, report, parts, 0, &pending);
 	ways_begin(relay, ways, pending);
 	if (error)
 		group_undo(group);

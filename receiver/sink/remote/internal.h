@@ -15,7 +15,6 @@ struct k2i_remote {
 	struct k2i_remote_kind kind;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
-	uint64_t window_bytes;
 	int (*quarantine)(void *argument, const uint8_t ring[16], const struct k2i_group *group,
 			  const struct k2i_group_target *target);
 	void *quarantine_argument;
@@ -35,11 +34,9 @@ struct k2i_remote {
 	pthread_cond_t condition;
 	bool stopping;
 	struct k2i_remote_piece *first, **last; /* the queue */
-	uint64_t bytes, pieces;                 /* of it, and of the batch */
+	uint64_t pieces;                        /* of it, and of the batch */
 	uint64_t oldest_ns;                     /* of the batch; 0: there is none */
-	struct k2i_owner *waiters;              /* that were told K2I_SINK_WAITS */
-	size_t waiter_count, waiter_room;
-	uint64_t held_ns, doing_ns; /* since when; 0: not */
+	uint64_t held_ns, doing_ns;             /* since when; 0: not */
 	char held[K2I_REMOTE_REASON_BYTES], doing[K2I_REMOTE_REASON_BYTES];
 	uint64_t retries, refused;
 };
@@ -48,8 +45,6 @@ struct k2i_remote {
 int k2i_remote_queue_start(struct k2i_remote *remote);
 /* All that is left counts as not stored. */
 void k2i_remote_queue_end(struct k2i_remote *remote);
-/* Whether it takes no more now; then the owner is told when it does. */
-bool k2i_remote_queue_full(struct k2i_remote *remote, const struct k2i_owner *owner);
 /* Pieces up to NULL, whose group counts them. */
 void k2i_remote_queue_push(struct k2i_remote *remote, struct k2i_remote_piece *first);
 void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report, uint64_t now_ns);

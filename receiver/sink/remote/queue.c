@@ -38,39 +38,6 @@ static void eventfd_add(int descriptor)
 	(void)!write(descriptor, &one, sizeof(one));
 }
 
-/* Owners who wait ------------------------------------------------------------------------------------------------- */
-
-/* With the lock. Without memory the owner finds out by itself within a second. */
-static void waiter_add(struct k2i_remote *remote, struct k2i_owner owner)
-{
-	size_t room = remote->waiter_room ? 2 * remote->waiter_room : 16;
-	struct k2i_owner *waiters = remote->waiters;
-
-	for (size_t i = 0; i < remote->waiter_count; i++)
-		if (waiters[i].id == owner.id)
-			return;
-	if (remote->waiter_count == remote->waiter_room) {
-		waiters = realloc(waiters, room * sizeof(*waiters));
-		if (!waiters)
-			return;
-		remote->waiters = waiters;
-		remote->waiter_room = room;
-	}
-	remote->waiters[remote->waiter_count++] = owner;
-}
-
-bool k2i_remote_queue_full(struct k2i_remote *remote, const struct k2i_owner *owner)
-{
-	bool full;
-
-	(void)pthread_mutex_lock(&remote->mutex);
-	full = remote->bytes >= remote->window_bytes;
-	if (full && owner)
-		waiter_add(remote, *owner);
-	(void)pthread_mutex_unlock(&remote->mutex);
-	return full;
-}
-
 void k2i_remote_queue_push(struct k2i_remote *remote, struct k2i_remote_piece *first)
 {
 	struct k2i_remote_piece *piece = first;
@@ -80,7 +47,6 @@ void k2i_remote_queue_push(struct k2i_remote *remote, struct k2i_remote_piece *f
 	(void)pthread_mutex_lock(&remote->mutex);
 	*remote->last = first;
 	for (; piece; piece = piece->next) {
-		remote->bytes += piece->room;
 		remote->pieces++;
 		remote->last = &piece->next;
 	}
@@ -114,20 +80,13 @@ static bool batch_take(struct k2i_remote *remote)
 	return batch->count > 0;
 }
 
-/* Gives back the room of a piece, and tells those who wait for it when half of all is free. */
 static void piece_end(struct k2i_remote *remote, struct k2i_remote_piece *piece, int error)
 {
 	if (!error)
 		k2i_count(remote->kind.records, piece->record_count);
 	(void)pthread_mutex_lock(&remote->mutex);
-	remote->bytes -= piece->room;
 	remote->pieces--;
 	remote->refused += piece->fate == K2I_REMOTE_REFUSED;
-	if (remote->bytes <= remote->window_bytes / 2) {
-		for (size_t i = 0; i < remote->waiter_count; i++)
-			k2i_sink_ready(&remote->sink, remote->waiters[i]);
-		remote->waiter_count = 0;
-	}
 	(void)pthread_mutex_unlock(&remote->mutex);
 	k2i_pending_done(&remote->pending, piece->group, error);
 	K2I_CRASH(remote_reported);
@@ -310,7 +269,6 @@ void k2i_remote_queue_end(struct k2i_remote *remote)
 	if (remote->stop >= 0)
 		(void)close(remote->stop);
 	free(remote->batch.pieces);
-	free(remote->waiters);
 	(void)pthread_cond_destroy(&remote->condition);
 	(void)pthread_mutex_destroy(&remote->mutex);
 }
@@ -337,6 +295,7 @@ static uint64_t waiting_ns(const struct k2i_remote *remote, uint64_t now_ns)
 
 void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report, uint64_t now_ns)
 {
+	uint64_t bytes = k2i_pending_bytes(&remote->pending);
 	const char *held = remote->held;
 
 	k2i_report_open(report, remote->kind.name, '[');
@@ -346,7 +305,7 @@ void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report,
 	/* A peer that has not answered for long holds records before the try has failed. */
 	if (!*held && remote->doing_ns && now_ns > remote->doing_ns + DOING_SHOWN_NS)
 		held = remote->doing;
-	k2i_report_number(report, "waiting_bytes", remote->bytes);
+	k2i_report_number(report, "waiting_bytes", bytes);
 	k2i_report_number(report, "waiting_chunks", remote->pieces);
 	k2i_report_number(report, "waiting_s", waiting_ns(remote, now_ns) / K2I_SECOND_NS);
 	k2i_report_number(report, "retries", remote->retries);
@@ -359,8 +318,8 @@ void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report,
 
 void k2i_remote_queue_tick(struct k2i_remote *remote, uint64_t now_ns)
 {
+	atomic_store(remote->kind.waiting_bytes, k2i_pending_bytes(&remote->pending));
 	(void)pthread_mutex_lock(&remote->mutex);
-	atomic_store(remote->kind.waiting_bytes, remote->bytes);
 	atomic_store(remote->kind.waiting_seconds, waiting_ns(remote, now_ns) / K2I_SECOND_NS);
 	(void)pthread_mutex_unlock(&remote->mutex);
 }

@@ -19,6 +19,7 @@ struct remote_thread {
 	struct k2i_render render;
 	struct k2i_remote_piece *first, **last; /* of the group that is stored */
 	unsigned count;
+	uint64_t bytes;
 	/* The next piece's. */
 	const uint8_t *ring;
 	uint64_t position;
@@ -67,6 +68,7 @@ static int records_take(void *argument, const struct k2i_format_origin *origin, 
 	*thread->last = piece;
 	thread->last = &piece->next;
 	thread->count++;
+	thread->bytes += room;
 	return 0;
 }
 
@@ -80,14 +82,14 @@ static void pieces_forget(struct remote_thread *thread)
 	}
 	thread->last = &thread->first;
 	thread->count = 0;
+	thread->bytes = 0;
 }
 
 /* The pieces of a thread become a group. -ENOMEM */
-static int pieces_hand(struct k2i_remote *remote, struct remote_thread *thread, uint64_t position,
-		       struct k2i_sink_report *report)
+static int pieces_hand(struct k2i_remote *remote, struct remote_thread *thread, struct k2i_sink_report *report)
 {
 	struct k2i_pending_group *pending;
-	int error = k2i_pending_begin(&remote->pending, thread->ring, position, thread->count, report, &pending);
+	int error = k2i_pending_begin(&remote->pending, report, thread->count, thread->bytes, &pending);
 
 	if (error)
 		return error;
@@ -155,12 +157,12 @@ static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 	struct remote_thread *thread = group->thread;
 	int error;
 
-	if (k2i_remote_queue_full(remote, &report->owner))
+	if (k2i_pending_full(&remote->pending, report->ring, &report->owner))
 		return K2I_SINK_WAITS;
 	thread->ring = report->ring;
 	error = group_render(remote, group);
 	if (!error)
-		error = pieces_hand(remote, thread, report->position, report);
+		error = pieces_hand(remote, thread, report);
 	pieces_forget(thread);
 	return error;
 }
@@ -190,7 +192,7 @@ static int carried_hand(struct k2i_remote *remote, struct k2i_carried *record)
 	if (!error)
 		error = k2i_render_carried(&thread->render, record, NULL, 0);
 	if (!error)
-		error = pieces_hand(remote, thread, thread->position, NULL);
+		error = pieces_hand(remote, thread, NULL);
 	pieces_forget(thread);
 	return error;
 }
@@ -201,7 +203,7 @@ static void carried_expire(struct k2i_remote *remote, uint64_t now_ns)
 	struct k2i_carried *record;
 	int error = remote->thread ? 0 : thread_open(&remote->sink, &remote->thread);
 
-	while (!error && !k2i_remote_queue_full(remote, NULL) &&
+	while (!error && !k2i_pending_full(&remote->pending, k2i_ledger_uuid(remote->ledger), NULL) &&
 	       (record = k2i_carry_expired(remote->carry, since_ns, NULL)) != NULL) {
 		error = carried_hand(remote, record);
 		k2i_carry_settle_expired(remote->carry, record, !error);
@@ -318,10 +320,10 @@ int k2i_remote_open(const struct k2i_remote_kind *kind, const struct k2i_sink_op
 		remote->kind = *kind;
 		remote->ledger = options->ledger;
 		remote->counters = options->counters;
-		remote->window_bytes = options->settings->window_bytes;
 		remote->quarantine = options->quarantine;
 		remote->quarantine_argument = options->quarantine_argument;
 		k2i_pending_start(&remote->pending, &remote->sink, options->ledger);
+		remote->pending.room.bytes_max = options->settings->buffer_bytes;
 		error = k2i_remote_queue_start(remote);
 	}
 	if (!error && options->state_directory)

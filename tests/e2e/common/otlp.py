@@ -148,6 +148,11 @@ class Collector:
         with self.lock:
             return [record for _, records, answered in self.requests if answered == status for record in records]
 
+    def forget(self):
+        """Requests whose answers nobody has heard."""
+        with self.lock:
+            self.requests.clear()
+
     def close(self):
         self.server.shutdown()
         self.server.server_close()

@@ -37,7 +37,7 @@ static char put_aside[400];
 static int quarantine_error;
 
 static struct {
-	struct k2i_sink_report list[8];
+	struct k2i_sink_report list[64];
 	unsigned count, ready;
 	sem_t told;
 } told;
@@ -170,7 +170,7 @@ static int remote_setup(void **state)
 	quarantine_error = 0;
 	tries = 0;
 	renewed = false;
-	settings.window_bytes = 1000;
+	settings.buffer_bytes = 1000;
 	(void)sem_init(&begun, 0, 0);
 	(void)sem_init(&tried, 0, 0);
 	(void)sem_init(&let, 0, 100);
@@ -196,6 +196,7 @@ static int remote_teardown(void **state)
 	return 0;
 }
 
+static const char *ring = "ring";
 static struct k2i_stream stream = {.id = 1, .path = "a/b", .host = "host", .ring = (const uint8_t *)"ring"};
 
 static void add(uint64_t position, uint16_t flags, const char *text)
@@ -218,7 +219,7 @@ static int store(uint64_t position)
 
 	assert_non_null(made);
 	*made = (struct k2i_sink_report){.owner = {&told, 7}, .sink = 3, .position = position};
-	memcpy(made->ring, "ring", 4);
+	(void)snprintf((char *)made->ring, sizeof(made->ring), "%s", ring);
 	result = sink->ops->begin(&group, false);
 	if (!result)
 		result = sink->ops->store(&group, made);
@@ -330,6 +331,31 @@ static void test_full_waits(void **state)
 	expect_told(1, 16, 0);
 	sink->ops->tick(sink, k2i_clock_now_ns());
 	assert_int_equal(counters.held_now, 0);
+}
+
+/* Each ring has twice what is free: one alone two thirds of the memory, and with it there is some for others. */
+static void test_rings_share(void **state)
+{
+	char text[1001];
+	unsigned taken = 0, other = 0;
+
+	(void)state;
+	memset(text, 'x', 1000);
+	text[1000] = '\0';
+	remote_close();
+	settings.buffer_bytes = 60000;
+	remote_open();
+	(void)sem_init(&let, 0, 0);
+	for (add(0, 0, text); store(8 * (taken + 1)) == 0; add(8 * taken, 0, text))
+		taken++;
+	ring = "another";
+	for (add(0, 0, text); store(8 * (other + 1)) == 0; add(8 * other, 0, text))
+		other++;
+	assert_in_range(taken, 24, 40);
+	assert_in_range(other, taken / 4, taken / 2);
+	ring = "ring";
+	plan[0] = "w";
+	(void)sem_post(&let);
 }
 
 /* Refused for good: put aside, with the peer's words, and stored; those beside it are delivered. */
@@ -448,9 +474,11 @@ static void test_delays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_delivered_in_order),   TEST(test_left_comes_again), TEST(test_full_waits),
-		TEST(test_refused_is_put_aside), TEST(test_quarantine_full),  TEST(test_pieces_are_joined),
-		TEST(test_not_taken_twice),      TEST(test_ends_at_once),     TEST(test_shown),
+		TEST(test_delivered_in_order),   TEST(test_left_comes_again),
+		TEST(test_full_waits),           TEST(test_rings_share),
+		TEST(test_refused_is_put_aside), TEST(test_quarantine_full),
+		TEST(test_pieces_are_joined),    TEST(test_not_taken_twice),
+		TEST(test_ends_at_once),         TEST(test_shown),
 		cmocka_unit_test(test_delays),
 	};
 
