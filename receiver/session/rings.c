@@ -332,6 +332,9 @@ void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_own
 {
 	if (k2i_ring_enter(ring, owner))
 		return;
+	K2I_SINKS_EACH(rings->sinks, sink)
+		if ((*sink)->ops->ended)
+			(*sink)->ops->ended(*sink, ring->uuid);
 	k2i_ledger_forget(rings->ledger, ring->uuid);
 	k2i_ring_leave(ring);
 }

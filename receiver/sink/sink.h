@@ -117,6 +117,9 @@ struct k2i_sink_ops {
 	int (*settle)(struct k2i_sink *sink, struct k2i_settling *settling);
 	void (*settled)(struct k2i_sink *sink, const struct k2i_ledger_ring *row);
 
+	/* A ring, all of which is acknowledged, never comes again; under its lock, before the ledger forgets it. May be NULL. */
+	void (*ended)(struct k2i_sink *sink, const uint8_t ring[16]);
+
 	/*
 	 * The start, before and after k2i_ledger_begin --------------------------------------------------------------
 	 */

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """TYPE = kafka, with the brokers of librdkafka's tests: each record is a message with key and headers, without its line
-end; one that was cut goes in parts; a topic that can't be written holds its sender and no other, and stat says why; a ring
-that goes on at another receiver, and back, is there once. tests/net/kafka_broker.py has real brokers."""
+end; one that was cut goes in parts; a ring that has ended has no position any more; a topic that can't be written holds its sender and no other, and stat says why; a ring
+that goes on at another receiver, and back, is there once. tests/net/kafka_gateways.py has a real broker."""
 import os
 import subprocess
 import sys
 import tempfile
 import time
 
-from common.receiver import BIN, Receiver
+from common.receiver import BIN, Receiver, wait_for
 
 MOCK = os.path.join(BIN, "../tests/tools/kafka_mock")
 if not os.path.exists(os.path.join(BIN, "../lib/k2hft/kafka.so")):
@@ -18,10 +18,10 @@ if not os.path.exists(os.path.join(BIN, "../lib/k2hft/kafka.so")):
 
 
 class Gateway(Receiver):
-    def __init__(self, work, brokers, topic):
+    def __init__(self, work, brokers, topic, more=""):
         os.makedirs(work)
         super().__init__(work, "SSL = no\nCTLPORT = 0", f"TYPE = kafka\nSTATEDIR = {work}/state\nKAFKA_BROKERS = {brokers}\n"
-                         f"KAFKA_TOPIC = {topic}\nKAFKA_COMMITMS = 20\nKAFKA.linger.ms = 1")
+                         f"KAFKA_TOPIC = {topic}\nKAFKA_COMMITMS = 20\nKAFKA.linger.ms = 1\n{more}")
 
 
 class Brokers:
@@ -33,6 +33,12 @@ class Brokers:
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
         assert self.process.stdout.readline() == b"done\n"
+
+    def rings(self):
+        """Those that have a position."""
+        read = subprocess.run([MOCK, "read", self.at, "k2hft-positions", "1000000"], capture_output=True, timeout=60, check=False)
+        last = dict(line.split(b"\t") for line in read.stdout.split(b"\n")[:-1])
+        return {ring for ring, place in last.items() if place}
 
     def messages(self, topic, count):
         """Fields of each: key, headers, payload."""
@@ -90,6 +96,15 @@ def moves(brokers, work, first, second):
     found = [int(fields[-1]) for fields in brokers.messages("moves", count)]
     assert found == list(range(count)), found[:20]
     assert b"is taken over from" in second.said()
+    # One of a file stays, those of the other senders have ended.
+    wait_for("rings end", lambda: len(brokers.rings()) == 1)
+
+
+def queue_full(brokers, work):
+    gateway = Gateway(work, brokers.at, "full", "KAFKA.queue.buffering.max.messages = 10")
+    pushed(gateway, "full", b"record\n" * 1000)
+    assert len(brokers.messages("full", 1000)) == 1000
+    return gateway
 
 
 def topic_refused(brokers, gateway):
@@ -127,6 +142,7 @@ def main():
             moves(brokers, work, *gateways)
             topic_refused(brokers, gateways[1])
             brokers_away(brokers, gateways[0])
+            gateways.append(queue_full(brokers, f"{work}/c"))
             for gateway in gateways:
                 gateway.end()
         except BaseException:

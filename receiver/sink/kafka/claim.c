@@ -147,7 +147,7 @@ static int owner_fence(struct claim *claim, char *reason)
 	int error = handle ? k2i_kafka_transactions_begin(producer, handle, reason) : -EAGAIN;
 
 	if (!error)
-		error = k2i_kafka_positions_read(kafka->positions, handle, reason);
+		error = k2i_kafka_positions_read(kafka->positions, handle, true, reason);
 	if (!error) {
 		claim->topic = rd_kafka_topic_new(handle, kafka->settings->kafka_positions_topic, NULL);
 		error = claim->topic ? claim_put(claim, handle, reason) : -EAGAIN;
@@ -159,19 +159,23 @@ static int owner_fence(struct claim *claim, char *reason)
 	return error;
 }
 
-/* With the mutex: whether the ring is the producer's, or another one's of this receiver. */
+/* With the mutex: whether the owner is the producer, or another one of this receiver; then the ring, if any, is its. */
 static bool ring_is_here(struct k2i_kafka_producer *producer, struct k2i_kafka_ring *ring, uint64_t position,
 			 const char *owner)
 {
 	struct k2i_kafka_producer *here = producer_find(producer->kafka, owner);
 
-	if (here == producer)
+	if (ring && here == producer)
 		ring_own(ring, position);
-	else if (here)
+	else if (ring && here)
 		k2i_kafka_queue_move(ring, here);
 	return here != NULL;
 }
 
+/*
+ * A receiver that died has left a transaction open, which brokers end after a while, or when the receiver's id is taken: so
+ * the first look, for the owner, does not wait for it. A ring of this receiver goes on where its last record says.
+ */
 int k2i_kafka_rings_claim(struct k2i_kafka_producer *producer, char reason[K2I_KAFKA_REASON_BYTES])
 {
 	struct k2i_kafka_sink *kafka = producer->kafka;
@@ -179,7 +183,7 @@ int k2i_kafka_rings_claim(struct k2i_kafka_producer *producer, char reason[K2I_K
 	struct claim claim = {.producer = producer, .owner = owner};
 	struct k2i_kafka_ring *ring;
 	uint64_t position = 0;
-	bool read = false, here;
+	bool read = false, all = false, here;
 	int error = 0;
 
 	while (!error) {
@@ -189,20 +193,22 @@ int k2i_kafka_rings_claim(struct k2i_kafka_producer *producer, char reason[K2I_K
 		claim.unowned = !here;
 		if (ring && read && !here)
 			unowned_id(ring->uuid, owner);
-		here = here && ring_is_here(producer, ring, position, owner);
+		here = here && ring_is_here(producer, all ? ring : NULL, position, owner);
 		if (ring)
 			(void)k2i_uuid_text(ring->uuid, uuid);
 		(void)pthread_mutex_unlock(&kafka->mutex);
 		if (!ring)
 			return 0;
-		if (!read)
-			error = k2i_kafka_positions_read(kafka->positions, producer->handle, reason);
-		else if (!here)
+		if (!read || (here && !all)) {
+			error = k2i_kafka_positions_read(kafka->positions, producer->handle, read, reason);
+			all = read;
+			read = true;
+		} else if (!here) {
 			error = owner_fence(&claim, reason);
-		if (read && !here && !error && !claim.unowned)
-			k2i_log(K2HFT_LOG_INFO, "kafka: ring %s is taken over from %s", uuid, owner);
-		claim.topic = NULL;
-		read = true;
+			if (!error && !claim.unowned)
+				k2i_log(K2HFT_LOG_INFO, "kafka: ring %s is taken over from %s", uuid, owner);
+			claim.topic = NULL;
+		}
 	}
 	return error;
 }
@@ -234,7 +240,7 @@ static void ring_look(void *argument, struct k2i_table_node *node)
 int k2i_kafka_rings_look(struct k2i_kafka_producer *producer, char reason[K2I_KAFKA_REASON_BYTES])
 {
 	struct k2i_kafka_sink *kafka = producer->kafka;
-	int error = k2i_kafka_positions_read(kafka->positions, producer->handle, reason);
+	int error = k2i_kafka_positions_read(kafka->positions, producer->handle, true, reason);
 
 	if (error)
 		return error;

@@ -7,6 +7,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include "base/clock.h"
 #include "base/uuid.h"
 #include "receiver/base/table.h"
 #include "receiver/sink/kafka/kafka_sink.h"
@@ -19,7 +20,8 @@
  * a transactional.id. Only a transaction of the owner writes the next record of the ring. A producer has its own id, so
  * what it owns is its until somebody else begins transactions with that id, which fences it: then it reads the positions
  * again. To take a ring over is one transaction with the owner's id that names another owner. A ring without a record
- * belongs to an id that follows from its uuid, so that of two that take it one is fenced.
+ * belongs to an id that follows from its uuid, so that of two that take it one is fenced. A ring that never comes again
+ * gets a record without a value: brokers, which keep the last of each key, and those who read forget it.
  */
 
 #define K2I_KAFKA_ID_PREFIX "k2hft-"
@@ -27,6 +29,7 @@
 #define K2I_KAFKA_REASON_BYTES 320u
 #define K2I_KAFKA_PRODUCERS_MAX 256u
 #define K2I_KAFKA_CALL_MS 1000 /* a call that waits for a broker is made again and again, to notice the end meanwhile */
+#define K2I_KAFKA_ROOM_NS (UINT64_C(30) * K2I_SECOND_NS) /* for the library's queue to have room */
 
 struct k2i_kafka_ring {
 	struct k2i_table_node node;
@@ -42,6 +45,9 @@ struct k2i_kafka_ring {
 	unsigned refusals;      /* in a row */
 	bool sent;              /* something of it is in the transaction, up to: */
 	uint64_t sent_position;
+	bool ended;   /* it never comes again, and its record is to go */
+	bool dropped; /* with the transaction */
+	struct k2i_kafka_ring *next_ended;
 };
 
 struct k2i_kafka_entry {
@@ -109,6 +115,7 @@ struct k2i_kafka_sink {
 	pthread_mutex_t mutex; /* guards what follows */
 	struct k2i_table rings;
 	struct k2i_room room;
+	struct k2i_kafka_ring *ended;
 	struct k2i_kafka_producer *producers[K2I_KAFKA_PRODUCERS_MAX];
 	unsigned producer_count;
 };
@@ -151,22 +158,19 @@ int k2i_kafka_transaction_abort(struct k2i_kafka_producer *producer, rd_kafka_t 
 int k2i_kafka_positions_create(struct k2i_kafka_sink *kafka, struct k2i_kafka_positions **positions);
 void k2i_kafka_positions_free(struct k2i_kafka_positions *positions);
 /*
- * Reads up to the end that the topic has now; `handle` is one for transactions. The topic is made if there is none. 0;
- * -EAGAIN with the reason.
+ * Reads up to the end that the topic has now, `all`: also if that has to wait for transactions that are open. `handle` is
+ * one for transactions. The topic is made if there is none. 0; -EAGAIN with the reason.
  */
-int k2i_kafka_positions_read(struct k2i_kafka_positions *positions, rd_kafka_t *handle,
+int k2i_kafka_positions_read(struct k2i_kafka_positions *positions, rd_kafka_t *handle, bool all,
 			     char reason[K2I_KAFKA_REASON_BYTES]);
 /* A ring's record; false: none was read. */
 bool k2i_kafka_positions_find(struct k2i_kafka_positions *positions, const uint8_t ring[16], uint64_t *position,
 			      char owner[K2I_KAFKA_ID_BYTES]);
 /* Once a second: reads what is there already. */
 void k2i_kafka_positions_tick(struct k2i_kafka_positions *positions);
-/* Adds a ring's record to the transaction of a handle. */
+/* Adds a ring's record to the transaction of a handle; `owner` NULL: the ring has none any more. */
 rd_kafka_resp_err_t k2i_kafka_position_put(rd_kafka_topic_t *topic, const uint8_t ring[16], uint64_t position,
 					   const char *owner);
-/* A record. False: it is none that a receiver has written. */
-bool k2i_kafka_position_parse(const char *key, size_t key_bytes, const char *value, size_t value_bytes,
-			      uint8_t ring[16], uint64_t *position, char owner[K2I_KAFKA_ID_BYTES]);
 
 /* claim.c ------------------------------------------------------------------------------------------------------- */
 
@@ -180,6 +184,14 @@ int k2i_kafka_rings_look(struct k2i_kafka_producer *producer, char reason[K2I_KA
 struct k2i_kafka_ring *k2i_kafka_ring_get(struct k2i_kafka_sink *kafka, const uint8_t uuid[16]);
 /* Forgets rings of which nothing waits. */
 void k2i_kafka_rings_tick(struct k2i_kafka_sink *kafka, uint64_t now_ns);
+/* The ring never comes again. */
+void k2i_kafka_ring_end(struct k2i_kafka_sink *kafka, const uint8_t uuid[16]);
+/* Whether records are to go. */
+bool k2i_kafka_rings_ended(const struct k2i_kafka_producer *producer);
+/* Puts that into the transaction. */
+rd_kafka_resp_err_t k2i_kafka_rings_drop(struct k2i_kafka_producer *producer);
+/* The transaction is over. */
+void k2i_kafka_rings_dropped(struct k2i_kafka_producer *producer, bool committed);
 /* A copy of a group's chunks from `from` on. NULL: no memory. */
 struct k2i_kafka_group *k2i_kafka_group_copy(const struct k2i_group *group, uint64_t from,
 					     struct k2i_sink_report *report);

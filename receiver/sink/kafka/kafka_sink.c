@@ -74,6 +74,15 @@ static int ring_settle(struct k2i_sink *sink, struct k2i_settling *settling)
 	return 0;
 }
 
+static void ring_ended(struct k2i_sink *sink, const uint8_t ring[16])
+{
+	struct k2i_kafka_sink *kafka = k2i_kafka_sink(sink);
+
+	(void)pthread_mutex_lock(&kafka->mutex);
+	k2i_kafka_ring_end(kafka, ring);
+	(void)pthread_mutex_unlock(&kafka->mutex);
+}
+
 /* Other threads --------------------------------------------------------------------------------------------------- */
 
 static void kafka_tick(struct k2i_sink *sink, uint64_t now_ns)
@@ -152,6 +161,7 @@ static const struct k2i_sink_ops kafka_ops = {
 	.thread_open = thread_open,
 	.store = group_store,
 	.settle = ring_settle,
+	.ended = ring_ended,
 	.tick = kafka_tick,
 	.show = kafka_show,
 	.close = kafka_close,

@@ -14,7 +14,6 @@
 #define MESSAGE_BYTES_MAX 1000000u /* message.max.bytes of librdkafka and, nearly, of brokers, if nobody says else */
 #define MESSAGE_BYTES_MIN 1024u
 #define OVERHEAD_BYTES 512u /* of a message, beside names */
-#define ROOM_NS (UINT64_C(30) * K2I_SECOND_NS)
 #define TOPIC_BYTES_MAX 249u
 #define LOOK_MS 5000
 #define LOOKS 5u
@@ -218,7 +217,7 @@ static rd_kafka_resp_err_t message_produce(const struct messages *messages, cons
 		    atomic_load(&producer->kafka->stopping))
 			return error;
 		if (!until_ns)
-			until_ns = k2i_clock_now_ns() + ROOM_NS;
+			until_ns = k2i_clock_now_ns() + K2I_KAFKA_ROOM_NS;
 		else if (k2i_clock_now_ns() > until_ns)
 			return error;
 		(void)rd_kafka_poll(producer->handle, 10);

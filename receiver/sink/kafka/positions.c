@@ -14,6 +14,7 @@
 #define UUID_TEXT_BYTES (K2I_UUID_TEXT_BYTES - 1)
 #define VALUE_BYTES_MAX 96u
 #define TICK_RECORDS_MAX 10000u
+#define SEGMENT_BYTES "16777216" /* brokers compact all but the last: a start reads little more than that */
 
 struct place { /* of a ring, as the topic has it */
 	struct k2i_table_node node;
@@ -55,13 +56,12 @@ static bool uuid_parse(const char *text, uint8_t uuid[16])
 	return true;
 }
 
-bool k2i_kafka_position_parse(const char *key, size_t key_bytes, const char *value, size_t value_bytes,
-			      uint8_t ring[16], uint64_t *position, char owner[K2I_KAFKA_ID_BYTES])
+static bool value_parse(const char *value, size_t value_bytes, uint64_t *position, char owner[K2I_KAFKA_ID_BYTES])
 {
 	char text[VALUE_BYTES_MAX + 1], *end;
 	size_t prefix = strlen(K2I_KAFKA_ID_PREFIX), bytes;
 
-	if (key_bytes != UUID_TEXT_BYTES || !uuid_parse(key, ring) || value_bytes > VALUE_BYTES_MAX)
+	if (value_bytes > VALUE_BYTES_MAX)
 		return false;
 	memcpy(text, value, value_bytes);
 	text[value_bytes] = '\0';
@@ -85,11 +85,11 @@ rd_kafka_resp_err_t k2i_kafka_position_put(rd_kafka_topic_t *topic, const uint8_
 					   const char *owner)
 {
 	char key[K2I_UUID_TEXT_BYTES], value[VALUE_BYTES_MAX];
-	int bytes = snprintf(value, sizeof(value), "%" PRIu64 " %s", position, owner);
+	int bytes = owner ? snprintf(value, sizeof(value), "%" PRIu64 " %s", position, owner) : 0;
 
 	(void)k2i_uuid_text(ring, key);
-	if (rd_kafka_produce(topic, PARTITION, RD_KAFKA_MSG_F_COPY, value, (size_t)bytes, key, UUID_TEXT_BYTES, NULL) ==
-	    0)
+	if (rd_kafka_produce(topic, PARTITION, RD_KAFKA_MSG_F_COPY, owner ? value : NULL, (size_t)bytes, key,
+			     UUID_TEXT_BYTES, NULL) == 0)
 		return RD_KAFKA_RESP_ERR_NO_ERROR;
 	return rd_kafka_last_error();
 }
@@ -131,15 +131,39 @@ static int place_set(struct k2i_kafka_positions *positions, const uint8_t ring[1
 	return error;
 }
 
+static void place_free(void *argument, struct k2i_table_node *node)
+{
+	(void)argument;
+	free(K2I_TABLE_ENTRY(node, struct place, node));
+}
+
+static void place_forget(struct k2i_kafka_positions *positions, const uint8_t ring[16])
+{
+	struct place *place;
+
+	(void)pthread_mutex_lock(&positions->places_mutex);
+	place = place_find(positions, ring);
+	if (place) {
+		k2i_table_remove(&positions->places, &place->node);
+		free(place);
+	}
+	(void)pthread_mutex_unlock(&positions->places_mutex);
+}
+
 static int record_take(struct k2i_kafka_positions *positions, const rd_kafka_message_t *message)
 {
 	char owner[K2I_KAFKA_ID_BYTES];
 	uint64_t position;
 	uint8_t ring[16];
 
-	if (k2i_kafka_position_parse(message->key, message->key_len, message->payload, message->len, ring, &position,
-				     owner))
-		return place_set(positions, ring, position, owner);
+	if (message->key_len == UUID_TEXT_BYTES && uuid_parse(message->key, ring)) {
+		if (value_parse(message->payload, message->len, &position, owner))
+			return place_set(positions, ring, position, owner);
+		if (!message->payload) {
+			place_forget(positions, ring);
+			return 0;
+		}
+	}
 	k2i_log_limited(&positions->limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"kafka: topic %s has a record at %" PRId64
 			" that no receiver has written; give it no other producers",
@@ -177,6 +201,7 @@ static rd_kafka_resp_err_t topic_create(rd_kafka_t *handle, const char *name, ch
 	size_t count = 0;
 
 	(void)rd_kafka_NewTopic_set_config(topic, "cleanup.policy", "compact");
+	(void)rd_kafka_NewTopic_set_config(topic, "segment.bytes", SEGMENT_BYTES);
 	rd_kafka_CreateTopics(handle, &topic, 1, options, queue);
 	event = rd_kafka_queue_poll(queue, TOPIC_MS);
 	if (event) {
@@ -211,7 +236,7 @@ static int topic_ensure(struct k2i_kafka_positions *positions, rd_kafka_t *handl
 	if (made && made != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
 		(void)snprintf(text, sizeof(text),
 			       "it is not there, and can't be made: %.150s; make it yourself, with "
-			       "cleanup.policy=compact",
+			       "cleanup.policy=compact and segment.bytes=" SEGMENT_BYTES,
 			       why);
 		if (made != RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE || topic_look(handle, positions->name))
 			return topic_failed(positions, reason, text);
@@ -288,7 +313,7 @@ static int positions_follow(struct k2i_kafka_positions *positions, rd_kafka_t *h
 	return 0;
 }
 
-int k2i_kafka_positions_read(struct k2i_kafka_positions *positions, rd_kafka_t *handle,
+int k2i_kafka_positions_read(struct k2i_kafka_positions *positions, rd_kafka_t *handle, bool all,
 			     char reason[K2I_KAFKA_REASON_BYTES])
 {
 	int error;
@@ -296,7 +321,7 @@ int k2i_kafka_positions_read(struct k2i_kafka_positions *positions, rd_kafka_t *
 	(void)pthread_mutex_lock(&positions->mutex);
 	error = positions_open(positions, handle, reason);
 	if (!error)
-		error = positions_follow(positions, handle, reason);
+		error = positions_follow(positions, all ? handle : positions->handle, reason);
 	(void)pthread_mutex_unlock(&positions->mutex);
 	return error;
 }
@@ -342,12 +367,6 @@ int k2i_kafka_positions_create(struct k2i_kafka_sink *kafka, struct k2i_kafka_po
 	(void)pthread_mutex_init(&made->places_mutex, NULL);
 	*positions = made;
 	return 0;
-}
-
-static void place_free(void *argument, struct k2i_table_node *node)
-{
-	(void)argument;
-	free(K2I_TABLE_ENTRY(node, struct place, node));
 }
 
 void k2i_kafka_positions_free(struct k2i_kafka_positions *positions)

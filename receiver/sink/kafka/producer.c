@@ -70,21 +70,24 @@ static struct k2i_kafka_group *group_next(struct k2i_kafka_producer *producer, u
 	return NULL;
 }
 
-/* The next group, waited for until the transaction is to end; before it has begun, for as long as it takes. */
+/*
+ * The next group, waited for until the transaction is to end; before it has begun, for as long as it takes, or until rings
+ * that have ended have waited for a while.
+ */
 static struct k2i_kafka_group *group_await(struct k2i_kafka_producer *producer, const struct transaction *transaction)
 {
 	struct k2i_kafka_sink *kafka = producer->kafka;
 	struct k2i_kafka_group *group = NULL;
-	bool claim = false;
+	bool claim = false, waited = false;
 	uint64_t now_ns;
 
 	(void)pthread_mutex_lock(&kafka->mutex);
-	for (;;) {
+	for (;; waited = true) {
 		now_ns = k2i_clock_now_ns();
 		if (producer_ends(producer) || (transaction->end_ns && now_ns >= transaction->end_ns))
 			break;
 		group = group_next(producer, now_ns, &claim);
-		if (group || claim)
+		if (group || claim || (waited && !transaction->end_ns && k2i_kafka_rings_ended(producer)))
 			break;
 		producer_wait(producer, transaction->end_ns ? transaction->end_ns : now_ns + K2I_SECOND_NS);
 		if (transaction->end_ns)
@@ -114,21 +117,35 @@ static rd_kafka_resp_err_t group_produce(struct k2i_kafka_producer *producer, st
 	return error;
 }
 
-static rd_kafka_resp_err_t positions_put(struct k2i_kafka_producer *producer)
+/* Puts what is not there yet of a transaction that has all records. */
+static rd_kafka_resp_err_t positions_add(struct k2i_kafka_producer *producer)
 {
-	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+	rd_kafka_resp_err_t error;
 	const struct k2i_kafka_group *group;
 
 	(void)pthread_mutex_lock(&producer->kafka->mutex);
+	error = k2i_kafka_rings_drop(producer);
 	for (group = producer->first; group && !error; group = group->next) {
 		struct k2i_kafka_ring *ring = group->ring;
 
-		if (group->sent && ring->sent)
-			error = k2i_kafka_position_put(producer->positions, ring->uuid, ring->sent_position,
-						       producer->id);
-		ring->sent = ring->sent && !group->sent;
+		if (!group->sent || !ring->sent)
+			continue;
+		error = k2i_kafka_position_put(producer->positions, ring->uuid, ring->sent_position, producer->id);
+		ring->sent = error;
 	}
 	(void)pthread_mutex_unlock(&producer->kafka->mutex);
+	return error;
+}
+
+/* The library's queue may be full of records. */
+static rd_kafka_resp_err_t positions_put(struct k2i_kafka_producer *producer)
+{
+	uint64_t until_ns = k2i_clock_now_ns() + K2I_KAFKA_ROOM_NS;
+	rd_kafka_resp_err_t error;
+
+	while ((error = positions_add(producer)) == RD_KAFKA_RESP_ERR__QUEUE_FULL && !producer->refused &&
+	       !producer_ends(producer) && k2i_clock_now_ns() < until_ns)
+		(void)rd_kafka_poll(producer->handle, 10);
 	return error;
 }
 
@@ -198,6 +215,7 @@ static void messages_shrink(struct k2i_kafka_producer *producer, char *reason)
 /* With the mutex: nothing is in a transaction. */
 static void groups_unsend(struct k2i_kafka_producer *producer)
 {
+	k2i_kafka_rings_dropped(producer, false);
 	for (struct k2i_kafka_group *group = producer->first; group; group = group->next)
 		group->sent = false;
 }
@@ -217,6 +235,7 @@ static void groups_committed(struct k2i_kafka_producer *producer)
 	struct k2i_kafka_ring *ring;
 
 	(void)pthread_mutex_lock(&producer->kafka->mutex);
+	k2i_kafka_rings_dropped(producer, true);
 	for (group = producer->first; group;) {
 		ring = group->ring;
 		if (!group->sent) {
@@ -304,26 +323,31 @@ static int transaction_end(struct k2i_kafka_producer *producer, rd_kafka_resp_er
 
 /* The thread ------------------------------------------------------------------------------------------------------ */
 
+static int transaction_begin(struct k2i_kafka_producer *producer, struct transaction *transaction, char *reason)
+{
+	rd_kafka_error_t *began = rd_kafka_begin_transaction(producer->handle);
+
+	if (began) {
+		k2i_kafka_reason(reason, "a transaction can't begin", began, producer);
+		return transaction_failed(producer, -ESTALE, reason);
+	}
+	transaction->end_ns = k2i_clock_now_ns() + producer->kafka->settings->kafka_commit_ms * K2I_MILLISECOND_NS;
+	return 0;
+}
+
 static int transaction_run(struct k2i_kafka_producer *producer, char *reason)
 {
 	struct transaction transaction = {0};
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
 	struct k2i_kafka_group *group;
-	rd_kafka_error_t *began;
+	bool ended;
 
 	producer->refused = RD_KAFKA_RESP_ERR_NO_ERROR;
 	producer->refused_ring = NULL;
 	while (!error && transaction.bytes < TRANSACTION_BYTES_MAX &&
 	       (group = group_await(producer, &transaction)) != NULL) {
-		if (!transaction.end_ns) {
-			began = rd_kafka_begin_transaction(producer->handle);
-			if (began) {
-				k2i_kafka_reason(reason, "a transaction can't begin", began, producer);
-				return transaction_failed(producer, -ESTALE, reason);
-			}
-			transaction.end_ns =
-				k2i_clock_now_ns() + producer->kafka->settings->kafka_commit_ms * K2I_MILLISECOND_NS;
-		}
+		if (!transaction.end_ns && transaction_begin(producer, &transaction, reason))
+			return -EAGAIN;
 		group->sent = group->ring->sent = true;
 		group->ring->sent_position = group->position;
 		transaction.bytes += group->bytes;
@@ -331,8 +355,15 @@ static int transaction_run(struct k2i_kafka_producer *producer, char *reason)
 		(void)rd_kafka_poll(producer->handle, 0);
 		error = error ? error : producer->refused;
 	}
-	if (!transaction.end_ns)
-		return 0;
+	if (!transaction.end_ns) {
+		(void)pthread_mutex_lock(&producer->kafka->mutex);
+		ended = k2i_kafka_rings_ended(producer);
+		(void)pthread_mutex_unlock(&producer->kafka->mutex);
+		if (!ended)
+			return 0;
+		if (transaction_begin(producer, &transaction, reason))
+			return -EAGAIN;
+	}
 	return transaction_end(producer, error, reason);
 }
 

@@ -42,7 +42,7 @@ static void ring_look(void *argument, struct k2i_table_node *node)
 	const struct tick *tick = argument;
 	struct k2i_kafka_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_kafka_ring, node);
 
-	if (ring->bytes || tick->now_ns < ring->used_ns + RING_IDLE_NS)
+	if (ring->bytes || ring->ended || tick->now_ns < ring->used_ns + RING_IDLE_NS)
 		return;
 	k2i_table_remove(&tick->kafka->rings, node);
 	free(ring);
@@ -53,6 +53,66 @@ void k2i_kafka_rings_tick(struct k2i_kafka_sink *kafka, uint64_t now_ns)
 	struct tick tick = {kafka, now_ns};
 
 	k2i_table_each(&kafka->rings, ring_look, &tick);
+}
+
+void k2i_kafka_ring_end(struct k2i_kafka_sink *kafka, const uint8_t uuid[16])
+{
+	struct k2i_kafka_ring *ring = kafka->producer_count ? k2i_kafka_ring_get(kafka, uuid) : NULL;
+
+	if (!ring || ring->ended)
+		return;
+	ring->ended = true;
+	ring->next_ended = kafka->ended;
+	kafka->ended = ring;
+	if (!ring->producer)
+		ring->producer = kafka->producers[0];
+}
+
+bool k2i_kafka_rings_ended(const struct k2i_kafka_producer *producer)
+{
+	const struct k2i_kafka_ring *ring = producer->kafka->ended;
+
+	while (ring && ring->producer != producer)
+		ring = ring->next_ended;
+	return ring != NULL;
+}
+
+rd_kafka_resp_err_t k2i_kafka_rings_drop(struct k2i_kafka_producer *producer)
+{
+	struct k2i_kafka_ring **at = &producer->kafka->ended, *ring;
+	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+
+	while ((ring = *at) != NULL && !error) {
+		if (ring->producer == producer && ring->bytes) {
+			/* It did come again. */
+			ring->ended = ring->dropped = false;
+			*at = ring->next_ended;
+			continue;
+		}
+		if (ring->producer == producer && !ring->dropped) {
+			error = k2i_kafka_position_put(producer->positions, ring->uuid, 0, NULL);
+			ring->dropped = !error;
+		}
+		at = &ring->next_ended;
+	}
+	return error;
+}
+
+void k2i_kafka_rings_dropped(struct k2i_kafka_producer *producer, bool committed)
+{
+	struct k2i_kafka_ring **at = &producer->kafka->ended, *ring;
+
+	while ((ring = *at) != NULL) {
+		if (ring->producer == producer && ring->dropped) {
+			ring->dropped = false;
+			if (committed) {
+				ring->ended = ring->owned = false;
+				*at = ring->next_ended;
+				continue;
+			}
+		}
+		at = &ring->next_ended;
+	}
 }
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
