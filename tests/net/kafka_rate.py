@@ -6,19 +6,19 @@ the same batches and commit interval, in turns: rates, their ratio, and CPU seco
 
     K2HFT_KAFKA=FOLDER tests/net/kafka_rate.py [RUNS [MIB]]
 
-FOLDER is as kafka_broker.py has it. The median is printed last.
+FOLDER is as bed/kafka.py has it. The median is printed last.
 """
 import json
 import os
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-from kafka_broker import BIN, JARS, answers, broker_open, free_port, receiver_open
+from bed.kafka import BIN, broker, gateway, skip_without_kafka
+from parts.process import Process
 
 RUNS, MIB = (int(text) for text in (sys.argv[1:] + ["5", "128"][len(sys.argv) - 1:])[:2])
 PLAIN = f"{os.path.dirname(BIN)}/tests/tools/kafka_plain"
@@ -41,28 +41,23 @@ def plain_run(brokers):
     return float(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def receiver_run(work, port, pid):
-    before = cpu_s(pid)
-    subprocess.run([f"{BIN}/k2hft", "bench", "-q", "-r", f"127.0.0.1:{port}", "--by", "library", "--size", str(SIZE),
+def receiver_run(work, receiver):
+    before = cpu_s(receiver.process.pid)
+    subprocess.run([f"{BIN}/k2hft", "bench", "-q", "-r", receiver.address, "--by", "library", "--size", str(SIZE),
                     "--bytes", f"{MIB}M", "--ring", RING, "--runs", "1", "--json", f"{work}/json"],
                    check=True, stdout=subprocess.DEVNULL, timeout=300)
     with open(f"{work}/json", encoding="utf-8") as results:
         (result,) = json.load(results)["results"]
     os.unlink(f"{work}/json")
-    return result["elapsed_s"], cpu_s(pid) - before
+    return result["elapsed_s"], cpu_s(receiver.process.pid) - before
 
 
-def turns(work, children):
-    brokers, broker = broker_open(work)
-    children.append(broker)
-    answers(brokers)
-    port, megabytes, ratios = free_port(), (MIB << 20) / 1e6, []
-    receiver = receiver_open(work, "receiver", port, brokers)
-    children.append(receiver)
-    answers(f"127.0.0.1:{port}")
+def turns(work):
+    kafka = broker(work)
+    receiver, megabytes, ratios = gateway(work, "receiver", kafka.address), (MIB << 20) / 1e6, []
     for number in range(RUNS + 1):
-        plain_s, plain_cpu = plain_run(brokers)
-        receiver_s, receiver_cpu = receiver_run(work, port, receiver.process.pid)
+        plain_s, plain_cpu = plain_run(kafka.address)
+        receiver_s, receiver_cpu = receiver_run(work, receiver)
         if number == 0:  # the broker has made the topics, and is warm
             time.sleep(1)
             continue
@@ -73,16 +68,12 @@ def turns(work, children):
 
 
 def main():
-    if not shutil.which("java") or not os.path.isdir(JARS) or subprocess.run([PLAIN], stderr=subprocess.DEVNULL).returncode != 2:
-        print("SKIP: no Java, no librdkafka, or K2HFT_KAFKA names no folder with the jars of Apache Kafka")
-        sys.exit(77)
-    children = []
+    skip_without_kafka()
     with tempfile.TemporaryDirectory() as work:
         try:
-            turns(work, children)
+            turns(work)
         finally:
-            for child in children:
-                child.kill()
+            Process.end_all()
 
 
 main()
