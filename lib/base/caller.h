@@ -29,8 +29,9 @@ static inline void k2i_cancel_restore(const int *before)
 }
 
 /* Calls of the library return -errno, and leave errno itself alone. */
-#define K2I_ERRNO_KEPT __attribute__((cleanup(k2i_errno_restore))) const int errno_before = errno
+#define K2I_ERRNO_KEPT __attribute__((cleanup(k2i_errno_restore), unused)) const int errno_before = errno
 /* Around cancellation points in the middle of what a thread must not leave as it is. */
-#define K2I_CANCEL_DISABLED __attribute__((cleanup(k2i_cancel_restore))) const int cancel_before = k2i_cancel_disable()
+#define K2I_CANCEL_DISABLED                                                                                            \
+	__attribute__((cleanup(k2i_cancel_restore), unused)) const int cancel_before = k2i_cancel_disable()
 
 #endif
