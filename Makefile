@@ -86,10 +86,10 @@ UNIT     := $(patsubst %.o,$(B)/tests/%,$(notdir $(UNIT_OBJECTS)))
 STRESS   := $(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(wildcard tests/stress/*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 include receiver/modules.mk
+FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 
 .PHONY: all unit stress examples deps check test dist bench demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
@@ -172,12 +172,12 @@ $(UNIT_OBJECTS): override CPPFLAGS += -iquote tests/unit
 $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 # With libFuzzer's main where that is compiled for, else with one that runs files.
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
-$(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
+$(FUZZERS): LIBS = $(receiver_LIBS) $(MODULES_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(MODULES_LIBS) $(foreach name,$(wrapped_by_$(@F)),-Wl,--wrap=$(name),--wrap=$(name)64)
 $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(CONFIG_A) $(LIB_A)
 tests_of = $(patsubst tests/unit/$(1)/%.c,$(B)/tests/%,$(wildcard tests/unit/$(1)/*.c)) $(addprefix $(B)/tests/fuzz/,$(2))
 $(call tests_of,fuse,text): $(B)/lib/k2hftfuse-parts.a
-$(call tests_of,receiver,session connection ledger control): $(B)/lib/k2hftfusesvr-parts.a
+$(call tests_of,receiver,session connection ledger control forward otlp): $(B)/lib/k2hftfusesvr-parts.a
 $(call tests_of,tools,verify control): $(B)/lib/k2hft-parts.a
 # Tests see what the shared library hides.
 $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS):

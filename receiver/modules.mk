@@ -14,12 +14,14 @@ MODULES_BUILT := $(filter-out $(MODULES_LEFT),$(SINK_MODULES))
 MODULES_SO    := $(MODULES_BUILT:%=$(B)/lib/k2hft/%.so)
 module_objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard receiver/sink/$(1)/*.c)) $(patsubst %.proto,$(B)/obj/%.pb-c.o,$(wildcard receiver/sink/$(1)/*.proto))
 # The program has none of them; its parts, which the tests take from, have all.
-RECEIVER_PARTS   := $(filter-out %/main.o $(foreach name,$(MODULES_LEFT),$(call module_objects,$(name))),$(call objects,receiver))
+RECEIVER_PARTS   := $(filter-out %/main.o $(foreach name,$(MODULES_LEFT),$(call module_objects,$(name))),$(call objects,receiver)) \
+	$(foreach name,$(MODULES_BUILT),$(filter %.pb-c.o,$(call module_objects,$(name))))
 RECEIVER_OBJECTS := $(filter-out $(foreach name,kafka forward otlp remote,$(call module_objects,$(name))),$(call objects,receiver))
 # Their tests are named after them.
 module_tests  = $(patsubst tests/unit/receiver/%.c,$(1)%$(2),$(foreach name,$(MODULES_LEFT),$(wildcard tests/unit/receiver/test_$(name)*.c)))
 UNIT_OBJECTS := $(filter-out $(call module_tests,$(B)/obj/tests/unit/receiver/,.o),$(UNIT_OBJECTS))
 UNIT         := $(filter-out $(call module_tests,$(B)/tests/),$(UNIT))
+FUZZ         := $(filter-out $(MODULES_LEFT),$(FUZZ))
 MODULES_LIBS  = $(foreach name,$(MODULES_BUILT),$(foreach need,$($(name)_NEEDS),$(call pkg,--libs,$(need))))
 
 .PHONY: say-left
@@ -49,8 +51,9 @@ $(B)/obj/%.pb-c.c: %.proto
 $(B)/obj/%.pb-c.o: $(B)/obj/%.pb-c.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(COMPILE) $(call cflags_of,libprotobuf-c) -w $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
-$(call module_objects,otlp): override CPPFLAGS += -iquote $(B)/obj
-$(filter-out %.pb-c.o,$(call module_objects,otlp)): | $(patsubst %.proto,$(B)/obj/%.pb-c.c,$(wildcard receiver/sink/otlp/*.proto))
+otlp_USERS := $(call module_objects,otlp) $(B)/obj/tests/unit/receiver/test_otlp.o
+$(otlp_USERS): override CPPFLAGS += -iquote $(B)/obj $(call cflags_of,$(otlp_NEEDS))
+$(filter-out %.pb-c.o,$(otlp_USERS)): | $(patsubst %.proto,$(B)/obj/%.pb-c.c,$(wildcard receiver/sink/otlp/*.proto))
 # The tests have brokers of the library's own, and a producer.
 ifeq ($(call module_missing,kafka),)
 $(B)/obj/tests/tools/kafka_mock.o $(B)/obj/tests/tools/kafka_plain.o: override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))

@@ -8,6 +8,9 @@ status=0
 for source in tests/fuzz/fuzz_*.c; do
 	name=${source##*/fuzz_}
 	name=${name%.c}
+	case $name in
+		forward | otlp) [ -e "${B:-build}/lib/k2hft/$name.so" ] || continue ;; # a module that was left out
+	esac
 	if ! "${B:-build}/tests/fuzz/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
 		echo "fuzz target $name:"
 		tail -n 40 "$log"

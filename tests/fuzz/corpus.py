@@ -5,8 +5,12 @@ put them right. Inputs that once failed stand beside them under other names and 
 import glob
 import os
 import struct
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from common.forward import pack  # noqa: E402 (the folder of other tests)
+from common.otlp import message  # noqa: E402
 HELLO, WELCOME, STREAM, DATA, ACK, PING, PONG, DISCARD, BYE, ERROR = range(1, 11)
 RING = bytes(range(1, 17))
 RECEIVER = bytes(range(240, 256))
@@ -305,6 +309,25 @@ def ledgers():
         forgotten + at_once + bytes(400))
     put("ledger", "proven", b"\15" + begin + waits + b"x" * 16 + mark + at_once + checkpoint(4000) + bytes(400))
     put("ledger", "version", b"\0" + begin.replace(b"\1\0\0\0", b"\2\0\0\0", 1))
+
+    helo = pack(["HELO", {"nonce": b"n" * 16, "auth": b"a" * 16, "keepalive": False}])
+    ack = pack({"ack": "QUJDREVGR0hJSktMTU5PUA=="})
+    put("forward", "greeted", b"\1" + helo + pack(["PONG", True, "", "server", "0" * 128]) + ack)
+    put("forward", "refused", b"\1" + helo + pack(["PONG", False, "shared_key mismatch", "", ""]))
+    put("forward", "without-key", b"\1" + pack(["HELO", None]))
+    put("forward", "acks", b"\0" + 3 * ack + pack({"more": [None, {"deep": True}], "ack": b"QUJD"}))
+    put("forward", "parts", b"\2" + pack([]) + pack({"ack": None}) + pack({"ack": "x" * 65}) + ack + helo)
+
+    rejected = message((1, message((1, 3), (2, b"one is bad"))))
+    for name, status, headers, body in (("taken", 200, "", b""), ("rejected", 200, "", rejected),
+                                        ("slow", 429, "Retry-After: 7\r\n", message((1, 8), (2, b"slow down"))),
+                                        ("later", 503, "Retry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\n", b""),
+                                        ("moved", 301, "Location: /\r\n", b""), ("large", 413, "", b"large"),
+                                        ("cut", 200, "Content-Encoding: gzip\r\n", b"")):
+        put("otlp", name, f"\0HTTP/1.1 {status} So\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    put("otlp", "pieces", b"\0HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\n\0\r\n0\r\n\r\n")
+    put("otlp", "body", b"\1" + rejected)
+    put("otlp", "status", b"\2" + message((1, 3), (2, b"no")))
 
 
 main()
