@@ -272,64 +272,60 @@ static struct k2i_otlp_answer answer_get(struct world *world, const char *bytes,
 
 #define HTTP(status, headers, body, bytes) "HTTP/1.1 " status " So\r\n" headers "Content-Length: " bytes "\r\n\r\n" body
 
-static void test_answers(void **state)
-{
 #define CASE(verdict, rejected, after_ms, reason, text)                                                                \
 	{                                                                                                              \
 		verdict, rejected, after_ms, reason, text, sizeof(text) - 1                                            \
 	}
-	static const struct {
-		enum k2i_otlp_verdict verdict;
-		uint64_t rejected, after_ms;
-		const char *reason; /* NULL: libcurl's */
-		const char *text;
-		size_t bytes;
-	} cases[] = {
-		CASE(K2I_OTLP_STORED, 0, 0, "", HTTP("200", "", "", "0")),
-		CASE(K2I_OTLP_STORED, 0, 0, "", HTTP("202", "Retry-After: 9\r\n", "", "0")),
-		CASE(K2I_OTLP_REJECTED, 3, 0, "bad",
-		     HTTP("200", "",
-			  "\x0a\x07\x08\x03\x12\x03"
-			  "bad",
-			  "9")),
-		CASE(K2I_OTLP_STORED, 0, 0, "bad",
-		     HTTP("200", "",
-			  "\x0a\x05\x12\x03"
-			  "bad",
-			  "7")),
-		/* It can't have rejected fewer than none. */
-		CASE(K2I_OTLP_STORED, 0, 0, "",
-		     HTTP("200", "", "\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "13")),
-		CASE(K2I_OTLP_STORED, 0, 0, "its answer can't be read", HTTP("200", "", "\x0a\x7f", "2")),
-		CASE(K2I_OTLP_LATER, 0, 7000, "it answers 429: no",
-		     HTTP("429", "Retry-After: 7\r\n", "\x08\x08\x12\x02no", "6")),
-		CASE(K2I_OTLP_LATER, 0, 0, "it answers 503", HTTP("503", "Retry-After: soon\r\n", "", "0")),
-		CASE(K2I_OTLP_LATER, 0, 0, "it answers 503", HTTP("503", "Retry-After: -5\r\n", "", "0")),
-		CASE(K2I_OTLP_LATER, 0, 0, "it answers 503",
-		     HTTP("503", "Retry-After: 99999999999999999999\r\n", "", "0")),
-		CASE(K2I_OTLP_LATER, 0, 0, "it answers 502", HTTP("502", "", "", "0")),
-		CASE(K2I_OTLP_LATER, 0, 0, "it answers 504", HTTP("504", "", "", "0")),
-		CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 400: no",
-		     HTTP("400", "Retry-After: 7\r\n", "\x12\x02no", "4")),
-		CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 400", HTTP("400", "", "\xff", "1")),
-		CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 500", HTTP("500", "", "", "0")),
-		CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 301", HTTP("301", "Location: /other\r\n", "", "0")),
-		CASE(K2I_OTLP_TOO_LARGE, 0, 0, "it answers 413", HTTP("413", "", "", "0")),
-		CASE(K2I_OTLP_LATER, 0, 0, NULL, ""),
-		CASE(K2I_OTLP_LATER, 0, 0, NULL, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"),
-		CASE(K2I_OTLP_LATER, 0, 0, NULL, "SSH-2.0-server\r\n"),
-	};
-#undef CASE
+static const struct {
+	enum k2i_otlp_verdict verdict;
+	uint64_t rejected, after_ms;
+	const char *reason; /* NULL: libcurl's */
+	const char *text;
+	size_t bytes;
+} answers[] = {
+	CASE(K2I_OTLP_STORED, 0, 0, "", HTTP("200", "", "", "0")),
+	CASE(K2I_OTLP_STORED, 0, 0, "", HTTP("202", "Retry-After: 9\r\n", "", "0")),
+	CASE(K2I_OTLP_REJECTED, 3, 0, "bad",
+	     HTTP("200", "",
+		  "\x0a\x07\x08\x03\x12\x03"
+		  "bad",
+		  "9")),
+	CASE(K2I_OTLP_STORED, 0, 0, "bad",
+	     HTTP("200", "",
+		  "\x0a\x05\x12\x03"
+		  "bad",
+		  "7")),
+	/* It can't have rejected fewer than none. */
+	CASE(K2I_OTLP_STORED, 0, 0, "", HTTP("200", "", "\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "13")),
+	CASE(K2I_OTLP_STORED, 0, 0, "its answer can't be read", HTTP("200", "", "\x0a\x7f", "2")),
+	CASE(K2I_OTLP_LATER, 0, 7000, "it answers 429: no",
+	     HTTP("429", "Retry-After: 7\r\n", "\x08\x08\x12\x02no", "6")),
+	CASE(K2I_OTLP_LATER, 0, 0, "it answers 503", HTTP("503", "Retry-After: soon\r\n", "", "0")),
+	CASE(K2I_OTLP_LATER, 0, 0, "it answers 503", HTTP("503", "Retry-After: -5\r\n", "", "0")),
+	CASE(K2I_OTLP_LATER, 0, 0, "it answers 503", HTTP("503", "Retry-After: 99999999999999999999\r\n", "", "0")),
+	CASE(K2I_OTLP_LATER, 0, 0, "it answers 502", HTTP("502", "", "", "0")),
+	CASE(K2I_OTLP_LATER, 0, 0, "it answers 504", HTTP("504", "", "", "0")),
+	CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 400: no", HTTP("400", "Retry-After: 7\r\n", "\x12\x02no", "4")),
+	CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 400", HTTP("400", "", "\xff", "1")),
+	CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 500", HTTP("500", "", "", "0")),
+	CASE(K2I_OTLP_REFUSED, 0, 0, "it answers 301", HTTP("301", "Location: /other\r\n", "", "0")),
+	CASE(K2I_OTLP_TOO_LARGE, 0, 0, "it answers 413", HTTP("413", "", "", "0")),
+	CASE(K2I_OTLP_LATER, 0, 0, NULL, ""),
+	CASE(K2I_OTLP_LATER, 0, 0, NULL, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"),
+	CASE(K2I_OTLP_LATER, 0, 0, NULL, "SSH-2.0-server\r\n"),
+};
 
-	for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
-		const struct k2i_otlp_answer answer = answer_get(*state, cases[at].text, cases[at].bytes);
+static void test_answers(void **state)
+{
+	for (size_t at = 0; at < sizeof(answers) / sizeof(answers[0]); at++) {
+		const struct k2i_otlp_answer answer = answer_get(*state, answers[at].text, answers[at].bytes);
 
-		print_message("%s\n", cases[at].text);
-		assert_int_equal(answer.verdict, cases[at].verdict);
-		assert_int_equal(answer.rejected, cases[at].rejected);
-		assert_int_equal(answer.after_ms, cases[at].after_ms);
-		if (cases[at].reason)
-			assert_string_equal(answer.reason, cases[at].reason);
+		print_message("%s\n", answers[at].text);
+		assert_int_equal(answer.verdict, answers[at].verdict);
+		assert_int_equal(answer.rejected, answers[at].rejected);
+		assert_int_equal(answer.after_ms, answers[at].after_ms);
+		if (answers[at].reason)
+			assert_string_equal(answer.reason, answers[at].reason);
 		else
 			assert_true(*answer.reason);
 	}
