@@ -260,6 +260,23 @@ class PeerSilent(Peer):
         self.at.peer_wire.deafen()
 
 
+class SinkStall(Peer):
+    """No server answers for seconds, and the receiver, which may write files besides, is killed meanwhile."""
+    name = "sink-stall"
+
+    def stand(self, seconds):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.at.peer_wire.deafen()
+            time.sleep(0.02)
+
+    def once(self):
+        self.stand(self.random.uniform(0.2, 1.5))
+        self.at.receiver.kill()
+        self.at.receiver_start()
+        self.stand(self.random.uniform(0, 1.5))
+
+
 class PeerSlow(Peer):
     """Answers, and what they are for, come late or in part."""
     name = "peer-slow"

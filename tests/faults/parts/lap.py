@@ -148,7 +148,9 @@ class Lap:
             self.check_file(path, there)
         self.check_committed()
         if self.world.twin:
-            self.check_twin()
+            self.check_same(self.mount, self.world.path("twin"))
+        for sender in self.senders() if self.world.files else []:
+            self.check_same(sender, self.world.files)
         for receiver in self.world.receivers_alive():
             if not receiver.alive():
                 self.problems.append(f"the receiver ended; {receiver.last_lines()}")
@@ -161,9 +163,9 @@ class Lap:
             if count:
                 self.problems.append(f"{count} {what}")
 
-    def check_twin(self):
-        """The mount's writer was told that all is acknowledged, and so each receiver has it."""
-        one, other = self.output_of(self.mount), self.world.twin_output(self.mount.stream)
+    def check_same(self, sender, folder):
+        """It was told that all is acknowledged, and so each destination has it."""
+        one, other = self.output_of(sender), os.path.join(folder, sender.stream)
         if not filecmp.cmp(one, other, shallow=False):
             self.problems.append(f"{one} and {other} differ")
         elif not self.problems:

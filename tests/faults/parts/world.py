@@ -52,6 +52,7 @@ class World:
         self.relayed = kind == "relayed"
         self.remote = self.peer = self.peer_wire = None
         self.refuses_some = False
+        self.files = None  # written besides, by a receiver that has a peer
         if kind == "remote":
             self.send_remote(random.choice(KINDS))
         self.last = None  # the receiver behind a relay
@@ -122,7 +123,8 @@ class World:
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
                 f"compress {self.compress}{', formatted' if self.formatted else ''}, {self.write_mode} mount"
-                f"{' for two' if self.has_twin else ''}{', TLS' if self.tls else ''}{f', {self.remote}' if self.remote else ''}")
+                f"{' for two' if self.has_twin else ''}{', TLS' if self.tls else ''}"
+                f"{f', {self.remote}' if self.remote else ''}{' and files' if self.files else ''}")
 
     def sender_host(self):
         return self.link.left if self.link else None
@@ -199,16 +201,18 @@ class World:
     def send_remote(self, kind, refuses_some=False):
         """By TYPE = kind to a peer, which refuses some requests for good."""
         self.remote, self.refuses_some, self.unify = kind, refuses_some, False
+        self.files = self.path("files") if self.random.random() < 0.5 else None
 
     def remote_make(self):
-        """What the receiver has instead of files; the peer writes those."""
+        """What the receiver has instead of files, or besides; the peer writes those that are looked at."""
         self.peer = Peer(self.remote, self.output, self.random)
         self.peer.refuses_some = self.refuses_some
         self.peer_wire = Proxy(("127.0.0.1", self.peer.port), self.random)
         words = {"forward": "FORWARD_SERVER = 127.0.0.1:{0}\nFORWARD_ACK_TIMEOUT_MS = 1000\nFORWARD_COMPRESS = {1}\n",
                  "otlp": "OTLP_ENDPOINT = http://127.0.0.1:{0}\nOTLP_TIMEOUT_MS = 1000\nOTLP_COMPRESS = {1}\n"}[self.remote]
         with open(self.path("server.ini"), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = {self.remote}\n"
+            file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\n"
+                       + (f"TYPE = file, {self.remote}\nFILE_BASEDIR = {self.files}\n" if self.files else f"TYPE = {self.remote}\n") +
                        f"STATEDIR = {self.path('state')}\n" + words.format(self.peer_wire.port, self.random.choice(("gzip", "none"))))
 
     def last_start(self):
@@ -223,9 +227,6 @@ class World:
                               capture_output=True, timeout=60).stdout
         ring = json.loads(said)["ring_state"]
         return ring["head"] == ring["tail"]
-
-    def twin_output(self, stream):
-        return os.path.join(self.path("twin"), stream)
 
     def twin_start(self):
         os.mkdir(self.path("twin"))
