@@ -236,6 +236,7 @@ void k2i_pull_inherit(struct k2i_mount *mount)
 {
 	uint64_t now_ns = k2i_clock_now_ns();
 
+	mount->pull->due_ns = UINT64_MAX;
 	for (struct k2i_queue *queue = mount->queues->first; queue; queue = queue->next)
 		queue->holding = false;
 	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {

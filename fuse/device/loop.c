@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -57,6 +59,8 @@
  * asked for the sake of all else.
  */
 #define UNASKED_MAX 16u
+
+#define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
 
 enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_COUNT };
 
@@ -501,6 +505,50 @@ static int serve_again(struct k2i_mount *mount)
 	k2i_queue_resume_end(mount);
 	k2i_journal_step();
 	return 0;
+}
+
+/*
+ * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
+ * none of it (see k2i_truncate_probe_leave): what two processes have is copied as soon as one of them writes.
+ */
+static char *request_buffer_make(void)
+{
+	char *memory = mmap(NULL, REQUEST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (madvise(memory, REQUEST_BYTES, MADV_DONTFORK)) {
+		(void)munmap(memory, REQUEST_BYTES);
+		return NULL;
+	}
+	return memset(memory, 0, REQUEST_BYTES);
+}
+
+int k2i_loop_open(struct k2i_mount *mount)
+{
+	struct k2i_loop *loop = mount->loop;
+	sigset_t ends;
+
+	*loop = (struct k2i_loop){.request = NULL};
+	mount->drain->files = 0;
+	mount->drain->last_ns = 0;
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, K2I_SIGNAL_END);
+	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
+	loop->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	loop->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	loop->request = request_buffer_make();
+	if (loop->signal_fd < 0 || loop->progress_fd < 0 || !loop->request)
+		return k2i_mount_fail("descriptors", errno ? -errno : -ENOMEM);
+	loop->body = loop->request + K2I_REQUEST_HEAD_BYTES;
+	return 0;
+}
+
+void k2i_loop_close(struct k2i_mount *mount)
+{
+	(void)close(mount->loop->signal_fd);
+	(void)close(mount->loop->progress_fd);
+	(void)munmap(mount->loop->request, REQUEST_BYTES);
 }
 
 int k2i_loop_prepare(struct k2i_mount *mount)

@@ -2,6 +2,7 @@
 #ifndef K2I_FUSE_DEVICE_LOOP_H
 #define K2I_FUSE_DEVICE_LOOP_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -10,6 +11,13 @@
 #include "fuse/device/read_backoff.h"
 
 struct k2i_mount;
+
+/*
+ * The keeper's order to end, with the signal that it got, negative where a worker before was told already. It is a
+ * real-time signal since those queue: a SIGTERM from elsewhere that is still pending would swallow the keeper's. With SIGUSR1
+ * it asks for a reload, and with SIGCONT whether the worker serves: that counts in keeper.answers of the mount.
+ */
+#define K2I_SIGNAL_END SIGRTMIN
 
 /* The worker's own. */
 struct k2i_loop {
@@ -25,6 +33,10 @@ struct k2i_loop {
 	uint64_t looked_ns;   /* at lanes that empty */
 	unsigned in_a_row;    /* requests that came one behind the other, nothing between */
 };
+
+/* Begins the loop anew: this worker has nothing of the last one's. k2i_loop_close is for one that was opened. */
+int k2i_loop_open(struct k2i_mount *mount);
+void k2i_loop_close(struct k2i_mount *mount);
 
 /*
  * Serves the kernel until the mount has ended, by a signal or from outside, and everything is acknowledged or

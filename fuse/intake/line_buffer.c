@@ -5,8 +5,19 @@
 #include <string.h>
 
 #include "fuse/base/journal.h"
+#include "fuse/base/mount.h"
 #include "base/line_ends.h"
 #include "base/utf8.h"
+
+void k2i_line_limits_set(struct k2i_mount *mount)
+{
+	size_t chunk = mount->lanes.chunk_bytes_max, most = (size_t)mount->settings->record_bytes_max;
+
+	*mount->line_limits =
+		(struct k2i_line_limits){.piece_bytes_max = mount->settings->record_bytes_max < chunk ? most : chunk,
+					 .record_bytes_max = mount->settings->record_bytes_limit,
+					 .held_bytes_max = mount->settings->held_bytes_max};
+}
 
 int k2i_line_buffer_room(struct k2i_line_buffer *line, size_t bytes)
 {

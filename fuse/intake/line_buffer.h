@@ -27,6 +27,11 @@ struct k2i_line_limits {
 	uint64_t held_bytes_max;   /* memory of all begins that are held */
 };
 
+struct k2i_mount;
+
+/* Those of the mount, by its settings and its rings. */
+void k2i_line_limits_set(struct k2i_mount *mount);
+
 enum k2i_line_event {
 	K2I_LINE_NOTHING,  /* all was taken, no record ended */
 	K2I_LINE_RECORD,   /* a record, or the last piece of one */

@@ -28,6 +28,7 @@
 #include "fuse/keeper/handover.h"
 #include "fuse/keeper/setup.h"
 #include "fuse/keeper/start.h"
+#include "fuse/device/loop.h"
 #include "fuse/keeper/worker.h"
 
 /* A worker that dies sooner than this died young; after some of those in a row the keeper takes its time. */

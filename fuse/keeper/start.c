@@ -175,12 +175,32 @@ static void reload_name_file(struct k2i_reload *told, const char *config)
 		told->file[0] = '\0';
 }
 
-int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
+/* In the journal's memory; NULL: there is none. */
+static struct k2i_mount *mount_make(const struct k2i_mount_options *options)
 {
 	struct {
 		struct k2i_mount mount;
 		struct k2i_mount_parts parts;
 	} * whole;
+	struct k2i_mount *made;
+
+	whole = k2i_journal_create() ? NULL : k2i_journal_alloc(sizeof(*whole));
+	if (!whole)
+		return NULL;
+	memset(whole, 0, sizeof(*whole));
+	made = &whole->mount;
+	k2i_mount_parts_join(made, &whole->parts);
+	made->options = options;
+	reload_name_file(&made->reload.told, options->config);
+	made->keeper.started_ns = k2i_clock_now_ns();
+	made->kernel.fd = made->kernel.place_fd = -1;
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
+		made->lanes.lane[at] = (struct k2i_mount_lane){.index = at, .state = K2I_LANE_FREE, .ring_fd = -1};
+	return made;
+}
+
+int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
+{
 	struct k2i_mount *made;
 	char message[1024] = "";
 	const char *below;
@@ -188,21 +208,11 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 
 	if (log_open(options))
 		return K2I_STATUS_FAILED;
-	status = k2i_journal_create();
-	whole = status ? NULL : k2i_journal_alloc(sizeof(*whole));
-	if (!whole) {
+	made = *mount = mount_make(options);
+	if (!made) {
 		(void)k2i_mount_fail("memory", -ENOMEM);
 		return K2I_STATUS_FAILED;
 	}
-	memset(whole, 0, sizeof(*whole));
-	made = *mount = &whole->mount;
-	k2i_mount_parts_join(made, &whole->parts);
-	made->options = options;
-	reload_name_file(&made->reload.told, options->config);
-	made->keeper.started_ns = k2i_clock_now_ns();
-	made->kernel.fd = made->kernel.place_fd = made->loop->progress_fd = made->loop->signal_fd = -1;
-	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
-		made->lanes.lane[at] = (struct k2i_mount_lane){.index = at, .state = K2I_LANE_FREE, .ring_fd = -1};
 	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)

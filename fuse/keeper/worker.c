@@ -4,11 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "fuse/cached/writeback_pull.h"
@@ -33,41 +29,6 @@
 #include "fuse/ops/deferred_requests.h"
 #include "fuse/plugin/feeder.h"
 
-#define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
-
-/*
- * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
- * none of it (see k2i_truncate_probe_leave): what two processes have is copied as soon as one of them writes.
- */
-static char *loop_buffer_make(void)
-{
-	char *memory = mmap(NULL, REQUEST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return NULL;
-	if (madvise(memory, REQUEST_BYTES, MADV_DONTFORK)) {
-		(void)munmap(memory, REQUEST_BYTES);
-		return NULL;
-	}
-	return memset(memory, 0, REQUEST_BYTES);
-}
-
-static int descriptors_open(struct k2i_mount *mount)
-{
-	sigset_t ends;
-
-	(void)sigemptyset(&ends);
-	(void)sigaddset(&ends, K2I_SIGNAL_END);
-	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
-	mount->loop->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	mount->loop->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	mount->loop->request = loop_buffer_make();
-	if (mount->loop->signal_fd < 0 || mount->loop->progress_fd < 0 || !mount->loop->request)
-		return k2i_mount_fail("descriptors", errno ? -errno : -ENOMEM);
-	mount->loop->body = mount->loop->request + K2I_REQUEST_HEAD_BYTES;
-	return 0;
-}
-
 static int ring_open(struct k2i_mount_lane *lane)
 {
 	char path[32];
@@ -82,15 +43,6 @@ static int ring_open(struct k2i_mount_lane *lane)
 	(void)k2hft_ring_stats(lane->ring, &stats);
 	lane->streams_forgotten = stats.streams_forgotten != 0;
 	return 0;
-}
-
-static void limits_set(struct k2i_mount *mount)
-{
-	mount->line_limits->record_bytes_max = mount->settings->record_bytes_limit;
-	mount->line_limits->held_bytes_max = mount->settings->held_bytes_max;
-	mount->line_limits->piece_bytes_max = mount->lanes.chunk_bytes_max;
-	if (mount->settings->record_bytes_max < mount->lanes.chunk_bytes_max)
-		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;
 }
 
 /*
@@ -148,7 +100,7 @@ static int rings_open(struct k2i_mount *mount)
 		return k2i_mount_fail("ring", status);
 	k2i_lanes_aim(mount);
 	k2i_lanes_name_files(mount);
-	limits_set(mount);
+	k2i_line_limits_set(mount);
 	return 0;
 }
 
@@ -189,7 +141,7 @@ static int reload(struct k2i_mount *mount)
 		mount->lanes.lane[at].client = NULL;
 	}
 	status = clients_open(mount) ? -EAGAIN : 0;
-	limits_set(mount);
+	k2i_line_limits_set(mount);
 	(void)k2i_worker_say(mount, K2I_WORD_RELOADED);
 	return status;
 }
@@ -207,27 +159,17 @@ static void worker_begin(struct k2i_mount *mount)
 		lane->populated = NULL;
 	}
 	mount->lanes.claimed = NULL;
-	mount->loop->request = mount->loop->body = NULL;
-	mount->loop->signal_fd = mount->loop->progress_fd = -1;
 	mount->kernel.swallowing = mount->queues->resuming = false;
-	mount->loop->lease = (struct k2hft_lease){.client = NULL};
-	mount->loop->backoff = (struct k2i_read_backoff){.full_since_ns = 0};
-	mount->loop->in_a_row = 0;
-	mount->loop->reloads = false;
-	mount->drain->files = 0;
-	mount->drain->last_ns = 0;
 	mount->deferred_writes = NULL;
 	mount->feeder = NULL;
 	mount->probes->first = NULL;
 	mount->deferred_requests->first = NULL;
-	mount->pull->due_ns = UINT64_MAX;
-	atomic_store(&mount->loop->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 static int worker_start(struct k2i_mount *mount)
 {
-	int status = descriptors_open(mount);
+	int status = k2i_loop_open(mount);
 
 	if (status == 0)
 		status = rings_open(mount);
@@ -256,12 +198,7 @@ static void worker_end(struct k2i_mount *mount)
 		k2i_populated_free(mount->lanes.lane[at].populated);
 		k2hft_ring_close(mount->lanes.lane[at].ring);
 	}
-	if (mount->loop->signal_fd >= 0)
-		(void)close(mount->loop->signal_fd);
-	if (mount->loop->progress_fd >= 0)
-		(void)close(mount->loop->progress_fd);
-	if (mount->loop->request)
-		(void)munmap(mount->loop->request, REQUEST_BYTES);
+	k2i_loop_close(mount);
 }
 
 static void log_begin(const struct k2i_mount *mount)

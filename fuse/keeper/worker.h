@@ -5,13 +5,6 @@
 #include <signal.h>
 
 /*
- * The keeper's order to end, with the signal that it got, negative where a worker before was told already. It is a
- * real-time signal since those queue: a SIGTERM from elsewhere that is still pending would swallow the keeper's. With SIGUSR1
- * it asks for a reload, and with SIGCONT whether the worker serves: that counts in keeper.answers of the mount.
- */
-#define K2I_SIGNAL_END SIGRTMIN
-
-/*
  * A worker's word to its keeper, with a k2i_worker_word. It is one of those signals, too: SIGUSR1 is what others ask a reload
  * with.
  */

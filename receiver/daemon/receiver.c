@@ -259,6 +259,15 @@ static int state_open(struct k2i_receiver *receiver, const struct k2i_settings *
 	return k2i_state_open(&options, &receiver->state);
 }
 
+static int housekeeper_open(struct k2i_receiver *receiver)
+{
+	receiver->reloader.service = &receiver->service;
+	receiver->reloader.loops = receiver->loops;
+	receiver->reloader.state = &receiver->state;
+	k2i_reloader_tell(&receiver->reloader);
+	return k2i_housekeeper_start(&receiver->housekeeper, &receiver->state, &receiver->reloader);
+}
+
 static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settings *settings,
 			  const struct k2i_options *options)
 {
@@ -290,13 +299,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	error = events_open(receiver);
 	if (!error)
 		error = service_open(receiver, settings);
-	if (!error) {
-		receiver->reloader.service = &receiver->service;
-		receiver->reloader.loops = receiver->loops;
-		receiver->reloader.state = &receiver->state;
-		k2i_reloader_tell(&receiver->reloader);
-		error = k2i_housekeeper_start(&receiver->housekeeper, &receiver->state, &receiver->reloader);
-	}
+	if (!error)
+		error = housekeeper_open(receiver);
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", k2i_text_error(error));
 		return K2I_EXIT_FAILED;

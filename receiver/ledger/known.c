@@ -585,21 +585,30 @@ static int file_apply(struct k2i_known *known, const struct k2i_ledger_record *r
 	return 0;
 }
 
+static int opened_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	int error = k2i_known_file_opened(known, &record->files[0]);
+
+	return error < 0 ? error : 0;
+}
+
+static void closed_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_file *file = k2i_known_file_find(known, record->files[0].birth, record->files[0].inode);
+
+	if (file)
+		k2i_known_file_closed(known, file);
+}
+
 int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
-	struct k2i_known_file *file;
-	int error;
-
 	switch (record->type) {
 	case K2I_LEDGER_COMMIT:
 		return commit_apply(known, record);
 	case K2I_LEDGER_OPENED:
-		error = k2i_known_file_opened(known, &record->files[0]);
-		return error < 0 ? error : 0;
+		return opened_apply(known, record);
 	case K2I_LEDGER_CLOSED:
-		file = k2i_known_file_find(known, record->files[0].birth, record->files[0].inode);
-		if (file)
-			k2i_known_file_closed(known, file);
+		closed_apply(known, record);
 		return 0;
 	case K2I_LEDGER_CLEAN:
 		k2i_known_mark(known);

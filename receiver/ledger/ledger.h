@@ -31,8 +31,6 @@ struct k2i_ledger;
 
 #define K2I_LEDGER_FILES_MAX 48u /* in one commit; each is locked, and the thread sanitizer knows 64 locks at most */
 
-#define K2I_LEDGER_SINKS_MAX (1u << 24)
-
 /* Flags of a ring. */
 #define K2I_LEDGER_UNCERTAIN 1u /* the machine went down since; the position may be ahead of the disk or behind */
 #define K2I_LEDGER_DEFERRED 2u  /* its sender waits for the disk: behind the checkpoint nothing was acknowledged */
@@ -43,7 +41,7 @@ struct k2i_ledger_ring { /* as one sink has it: a row */
 	uint64_t epoch;
 	uint64_t position;
 	uint32_t flags;
-	uint32_t sink; /* its number, below K2I_LEDGER_SINKS_MAX */
+	uint32_t sink; /* its number, of 24 bits */
 	/*
 	 * The number of the commit, in the order of all; not in the log: what was loaded has 1, what never was
 	 * committed 0.
