@@ -43,36 +43,6 @@ static void event_handle(struct k2hft_client *client, const struct epoll_event *
 		k2hft_ring_awake(client->ring);
 }
 
-/*
- * A writer that begins a chunk when this thread is awake does not wake it. It may have begun it after the ring was last
- * read: so the hook is asked once more, now that writers see that the client sleeps.
- */
-static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
-{
-	if (!client->claims.hook)
-		return;
-	if (k2i_client_claims_askable(client, now_ns)) {
-		k2i_client_claims_ask(client);
-		return;
-	}
-	client->data.pause = K2I_CLIENT_PAUSE_CLAIM;
-	client->data.pause_until_ns = client->data.cut_ns + K2I_BATCH_GATHER_NS;
-}
-
-static int ring_sleep(struct k2hft_client *client, uint64_t now_ns)
-{
-	bool empty = client->data.pause == K2I_CLIENT_PAUSE_RING;
-
-	if (!empty && client->data.pause != K2I_CLIENT_PAUSE_CLAIM)
-		return 0;
-	int quiet = k2hft_ring_sleep(client->ring);
-	if (quiet == 0)
-		client->data.pause = K2I_CLIENT_PAUSE_NONE;
-	if (quiet > 0 && empty)
-		claims_ask(client, now_ns);
-	return quiet < 0 ? quiet : 0;
-}
-
 /* Before a wait, the descriptors are set to wake this thread for the events that it needs now, and for no others. */
 static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 {
@@ -81,7 +51,7 @@ static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 	int error = k2i_dial_watch(&client->dial, client->output.full ? EPOLLIN | EPOLLOUT : EPOLLIN);
 	if (error < 0)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
-	return client->state == K2HFT_CLIENT_CONNECTED ? ring_sleep(client, now_ns) : 0;
+	return client->state == K2HFT_CLIENT_CONNECTED ? k2i_client_ring_sleep(client, now_ns) : 0;
 }
 
 static void ring_give_up(struct k2hft_client *client, uint64_t now_ns)

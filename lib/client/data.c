@@ -127,11 +127,11 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 		return 0;
 	}
 	k2i_batch_reset(&client->data.batch, begin);
-	if (client->data.repaired_to <= client->positions.acked)
-		client->data.repaired_from = begin;
+	if (client->positions.repaired_to <= client->positions.acked)
+		client->positions.repaired_from = begin;
 	uint64_t to = places > 1 ? stats.tail : stats.read + 1;
-	if (client->data.repaired_to < to)
-		client->data.repaired_to = to;
+	if (client->positions.repaired_to < to)
+		client->positions.repaired_to = to;
 	k2i_log_limited(&client->data.repair_limit, now_ns, K2HFT_LOG_ERROR,
 			"client: the ring is damaged at position %" PRIu64 ": %d places mended, %" PRIu64
 			" bytes skipped up to now",
@@ -143,8 +143,8 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 static int hole_announce(struct k2hft_client *client, const struct k2hft_span *span)
 {
 	uint64_t gap = span->position - client->positions.announced;
-	bool damage =
-		client->positions.announced < client->data.repaired_to && span->position > client->data.repaired_from;
+	bool damage = client->positions.announced < client->positions.repaired_to &&
+		      span->position > client->positions.repaired_from;
 
 	if (gap == 0 || (!damage && gap <= UINT32_MAX))
 		return 0;
@@ -344,4 +344,34 @@ int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns)
 		return 0;
 	}
 	return done < 0 ? -EIO : done;
+}
+
+/*
+ * A writer that begins a chunk when this thread is awake does not wake it. It may have begun it after the ring was last
+ * read: so the hook is asked once more, now that writers see that the client sleeps.
+ */
+static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
+{
+	if (!client->claims.hook)
+		return;
+	if (k2i_client_claims_askable(client, now_ns)) {
+		k2i_client_claims_ask(client);
+		return;
+	}
+	client->data.pause = K2I_CLIENT_PAUSE_CLAIM;
+	client->data.pause_until_ns = client->data.cut_ns + K2I_BATCH_GATHER_NS;
+}
+
+int k2i_client_ring_sleep(struct k2hft_client *client, uint64_t now_ns)
+{
+	bool empty = client->data.pause == K2I_CLIENT_PAUSE_RING;
+
+	if (!empty && client->data.pause != K2I_CLIENT_PAUSE_CLAIM)
+		return 0;
+	int quiet = k2hft_ring_sleep(client->ring);
+	if (quiet == 0)
+		client->data.pause = K2I_CLIENT_PAUSE_NONE;
+	if (quiet > 0 && empty)
+		claims_ask(client, now_ns);
+	return quiet < 0 ? quiet : 0;
 }

@@ -106,17 +106,19 @@ void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry re
 }
 
 /* Only between frames; a peer that does not read gets no second try. */
+static void last_word_send(struct k2hft_client *client, uint8_t *bytes, int count)
+{
+	if (client->output.frame_sent == 0 && client->output.control_sent == 0 && count > 0)
+		(void)k2i_transport_write(&client->dial.transport, &(struct iovec){bytes, (size_t)count}, 1);
+}
+
 static void error_send(struct k2hft_client *client, uint16_t code, const char *text)
 {
 	struct k2hft_error_message error = {.code = code};
 	uint8_t bytes[K2I_CLIENT_MESSAGE_ROOM];
 
-	if (client->output.frame_sent > 0 || client->output.control_sent > 0)
-		return;
 	(void)snprintf(error.text, sizeof(error.text), "%s", text);
-	int count = k2hft_error_encode(&error, bytes, sizeof(bytes));
-	if (count > 0)
-		(void)k2i_transport_write(&client->dial.transport, &(struct iovec){bytes, (size_t)count}, 1);
+	last_word_send(client, bytes, k2hft_error_encode(&error, bytes, sizeof(bytes)));
 }
 
 void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_client_retry retry, uint64_t now_ns,
@@ -137,11 +139,9 @@ void k2i_client_bye(struct k2hft_client *client)
 	bool ends = client->options.flags & K2HFT_CLIENT_RING_ENDS && !k2i_client_name_old(client);
 	struct k2hft_ping bye = {.token = ends ? client->positions.acked : 0};
 	uint8_t bytes[K2I_CLIENT_SHORT_ROOM];
-	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes));
 
-	if (client->state == K2HFT_CLIENT_CONNECTED && client->output.frame_sent == 0 &&
-	    client->output.control_sent == 0 && count > 0)
-		(void)k2i_transport_write(&client->dial.transport, &(struct iovec){bytes, (size_t)count}, 1);
+	if (client->state == K2HFT_CLIENT_CONNECTED)
+		last_word_send(client, bytes, k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes)));
 	k2i_client_socket_close(client);
 	k2i_dial_addresses_free(&client->dial);
 	for (uint32_t at = 0; at < client->targets.count; at++) {

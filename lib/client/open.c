@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/caller.h"
 #include "base/condition.h"
-#include "base/hash.h"
 #include "base/options.h"
 #include "client/state.h"
 #include "base/text.h"
@@ -53,26 +49,6 @@ static int targets_open(struct k2hft_client *client)
 	client->dial.target = client->targets.list;
 	error = k2i_target_open(client->targets.list, &home, &client->targets.tls);
 	return error ? error : k2i_client_others_take(client, options->others, options->others_count);
-}
-
-static void ring_look(struct k2hft_client *client)
-{
-	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
-	bool known;
-
-	client->resume.opened_at = k2i_ring_opened_at(client->ring, &known);
-	client->resume.epoch = stats.epoch;
-	k2i_ring_name(client->ring, &client->resume.name);
-	client->positions.acked = client->positions.released = client->positions.announced = stats.acked;
-	if (k2i_ring_damage(client->ring, &client->data.repaired_from, &client->data.repaired_to))
-		k2i_log(K2HFT_LOG_ERROR,
-			"client: the ring was damaged when it was opened: records between positions %" PRIu64
-			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
-			client->data.repaired_from, client->data.repaired_to, stats.damaged_bytes);
-	/* Without a random number, copies of the ring that are open at the same time are not told from each other. */
-	(void)!getrandom(&client->resume.opening, sizeof(client->resume.opening), GRND_NONBLOCK);
-	k2i_client_move_begin(client);
-	client->failure.random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
 }
 
 static int descriptor_watch(int epoll, int descriptor)
@@ -139,15 +115,16 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 		error = descriptors_open(opened);
 	if (error == 0 && !k2i_ring_client_enter(ring))
 		error = -EBUSY;
-	opened->dial.epoll = opened->wake.epoll;
-	opened->dial.interrupt = opened->wake.interrupt;
+	opened->dial.epoll = opened->side.dial.epoll = opened->wake.epoll;
+	opened->dial.interrupt = opened->side.dial.interrupt = opened->wake.interrupt;
 	if (error < 0) {
 		client_free(opened);
 		return error;
 	}
 	if (opened->targets.tls)
 		k2i_client_exit_add(opened);
-	ring_look(opened);
+	k2i_client_ring_look(opened);
+	k2i_client_move_begin(opened);
 	k2i_client_certificate_look(opened, 0);
 	k2i_client_publish(opened);
 	*client = opened;

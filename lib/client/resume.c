@@ -3,12 +3,33 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include <k2hft/version.h>
 
+#include "base/hash.h"
 #include "client/state.h"
 #include "ring/ring.h"
 #include "base/uuid.h"
+
+void k2i_client_ring_look(struct k2hft_client *client)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	bool known;
+
+	client->resume.opened_at = k2i_ring_opened_at(client->ring, &known);
+	client->resume.epoch = stats.epoch;
+	k2i_ring_name(client->ring, &client->resume.name);
+	client->positions.acked = client->positions.released = client->positions.announced = stats.acked;
+	if (k2i_ring_damage(client->ring, &client->positions.repaired_from, &client->positions.repaired_to))
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: the ring was damaged when it was opened: records between positions %" PRIu64
+			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
+			client->positions.repaired_from, client->positions.repaired_to, stats.damaged_bytes);
+	/* Without a random number, copies of the ring that are open at the same time are not told from each other. */
+	(void)!getrandom(&client->resume.opening, sizeof(client->resume.opening), GRND_NONBLOCK);
+	client->failure.random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
+}
 
 int k2i_client_hello_encode(struct k2hft_client *client, uint8_t *room, size_t bytes)
 {
@@ -158,8 +179,8 @@ static void damage_found(struct k2hft_client *client, const struct place *place)
 {
 	if (place->above == place->position)
 		return;
-	client->data.repaired_from = place->position;
-	client->data.repaired_to = place->above;
+	client->positions.repaired_from = place->position;
+	client->positions.repaired_to = place->above;
 	k2i_log(K2HFT_LOG_ERROR,
 		"client: the ring is damaged: %s goes on at position %" PRIu64
 		", the next chunk that can be read is at %" PRIu64,

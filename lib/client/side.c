@@ -228,8 +228,6 @@ static void side_begin(struct k2hft_client *client, struct k2i_target *target, u
 {
 	struct k2i_client_side *side = &client->side;
 
-	side->dial.epoll = client->wake.epoll;
-	side->dial.interrupt = client->wake.interrupt;
 	side->dial.target = target;
 	side->state = K2HFT_CLIENT_CONNECTING;
 	side_dialled(client, k2i_dial_begin(&side->dial, now_ns), now_ns);

@@ -69,7 +69,7 @@ enum k2i_client_pause {
 
 enum k2i_client_retry { K2I_CLIENT_RETRY_SOON, K2I_CLIENT_RETRY_LATE };
 
-/* Each of these is of one file, or of the two that are named. */
+/* Each of these is written by the files that are named, and read by others. */
 
 struct k2i_client_claims { /* claim.c */
 	void (*hook)(void *argument);
@@ -83,11 +83,11 @@ struct k2i_client_wake { /* wake.c, open.c: descriptors */
 	int epoll, interrupt;
 };
 
-struct k2i_client_targets {      /* move.c, open.c */
+struct k2i_client_targets {      /* open.c, others.c */
 	struct k2i_target *list; /* the home, then the others */
 	uint32_t count;
 	struct k2i_client_tls *tls; /* of all of them */
-	uint64_t look_ns;           /* when the certificate's file is read again */
+	uint64_t look_ns;           /* tls.c: when the certificate's file is read again */
 };
 
 struct k2i_client_move {                     /* move.c; returning is side.c's */
@@ -146,6 +146,7 @@ struct k2i_client_positions { /* the connection's state, shared by resume.c, dat
 	uint64_t window_end;  /* as granted */
 	uint64_t announced;   /* the receiver was told of everything below, as records or as a hole */
 	uint64_t sent_max;    /* nothing above was ever sent, or announced as a hole, by this client */
+	uint64_t repaired_from, repaired_to; /* gaps in it are damage */
 	uint32_t frame_bytes_max;
 	uint8_t level; /* of this connection's ACKs */
 };
@@ -164,7 +165,6 @@ struct k2i_client_data { /* data.c */
 	uint64_t cut_ns;                           /* when a frame was last cut */
 	uint64_t claim_recover_ns, claim_retry_ns; /* of a claim in the way; 0: there is none */
 	uint64_t expired, undeclared;              /* records below that were given up for that are counted */
-	uint64_t repaired_from, repaired_to;       /* gaps in it are damage */
 	uint32_t repairs;                          /* in a row, without a chunk between them */
 	struct k2i_log_limit expired_limit, repair_limit, claim_limit, memory_limit;
 };
@@ -234,6 +234,8 @@ struct k2hft_client {
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns);
 void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns);
 uint64_t k2i_client_deadline(const struct k2hft_client *client);
+
+/* end.c */
 /* Gives the connection up, says why, sets when to try again. */
 void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns,
 			   const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -243,8 +245,6 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 /* Ends the connection in good order, for ever. */
 void k2i_client_bye(struct k2hft_client *client);
 void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns);
-/* The peer is to answer something: an ACK or a PONG. */
-bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 uint64_t k2i_client_random(struct k2hft_client *client);
 
@@ -285,7 +285,8 @@ void k2i_client_side_event(struct k2hft_client *client, uint32_t events, uint64_
 uint64_t k2i_client_side_deadline(const struct k2hft_client *client);
 void k2i_client_side_end(struct k2hft_client *client);
 
-/* resume.c: WELCOME */
+/* resume.c: the ring as it is when the client is opened; WELCOME */
+void k2i_client_ring_look(struct k2hft_client *client);
 /* Returns how many bytes, or -errno. */
 int k2i_client_hello_encode(struct k2hft_client *client, uint8_t *room, size_t bytes);
 int k2i_client_hello_send(struct k2hft_client *client);
@@ -317,6 +318,8 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 
 /* data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
+/* Nothing more is cut before the ring wakes the client, if it is the ring that is empty. 0, or -EIO. */
+int k2i_client_ring_sleep(struct k2hft_client *client, uint64_t now_ns);
 
 /* claim.c: whether there is a hook to ask the owners of claims by, and it is not too soon; calls it. */
 bool k2i_client_claims_askable(const struct k2hft_client *client, uint64_t now_ns);
@@ -328,7 +331,10 @@ void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns);
 /* receive.c */
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);
 
-/* sent.c: frames on their way, by the positions where they end; at most K2I_CLIENT_SENT_MAX */
+/* sent.c */
+/* The peer is to answer something: an ACK or a PONG. */
+bool k2i_client_answer_outstanding(const struct k2hft_client *client);
+/* Frames on their way, by the positions where they end; at most K2I_CLIENT_SENT_MAX */
 void k2i_client_sent_add(struct k2hft_client *client, uint64_t end);
 /* A new connection, whose receiver has all below `floor`. */
 void k2i_client_sent_begin(struct k2hft_client *client, uint64_t floor);
