@@ -41,11 +41,13 @@ void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level)
 {
 	const struct k2i_counter_table *table = &k2i_receiver_counter_table;
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
-	char text[LINE_BYTES] = "";
+	char text[LINE_BYTES] = " all are 0";
 	size_t used = 0, at;
 
 	k2i_counters_copy(counters, values);
 	for (at = 0; at < table->count && table->counters[at].kind == K2I_COUNTER; at++) {
+		if (!values[at])
+			continue;
 		if (used + COUNTER_BYTES_MAX > sizeof(text)) {
 			k2i_log(level, "counters:%s", text);
 			used = 0;

@@ -42,7 +42,7 @@ void k2i_counters_latency(struct k2i_counters *counters, uint64_t chunks, uint64
 void k2i_counters_latency_copy(const struct k2i_counters *counters, struct k2i_latency *latency);
 /* Copies all values in the order of the table. */
 void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIVER_COUNTER_COUNT]);
-/* Writes log lines with all counters. Gauges, which stand behind them in the table, are for the status alone. */
+/* Writes log lines with all counters that are not 0. Gauges, which stand behind them in the table, are for the status alone. */
 void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level);
 
 #endif

@@ -34,7 +34,7 @@ printf 'good\ngood\n' | cmp - "$dir/out/good" || fail "the good stream"
 [ "$(cat "$dir"/out/.k2hft/quarantine/*-0* | grep -c bad)" = 5 ] || fail "quarantine"
 [ "$(wc -l <"$dir/out/.k2hft/quarantine/index")" = 5 ] || fail "index of the quarantine"
 kill -USR1 "$pid"
-wait_until logged 'quarantined_chunks=5 quarantined_bytes=20 '
+wait_until logged 'quarantined_chunks=5 quarantined_bytes=20\>'
 receiver_stop TERM
 receiver_start
 printf 'hello ring 1 240\nwelcome\n' | wire | grep -q '^welcome position 280 known' || fail "not committed"

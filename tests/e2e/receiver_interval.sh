@@ -20,4 +20,4 @@ receiver_config 'FILE_SYNC = none'
 receiver_start
 send 2
 receiver_stop TERM
-logged ' syncs=0' || fail "synced without being asked"
+! logged ' syncs=' || fail "synced without being asked"

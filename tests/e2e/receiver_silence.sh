@@ -66,4 +66,4 @@ kill -0 $alive || fail "the one that answers was closed"
 kill $alive
 wait $alive
 kill -USR1 "$pid"
-wait_until logged 'timeouts=4 '
+wait_until logged 'timeouts=4\>'

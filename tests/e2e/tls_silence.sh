@@ -41,6 +41,6 @@ wait $stalled || fail "not closed"
 grep -q closed "$dir/stalled" || fail "not closed"
 wait_until logged 'refused: no TLS handshake within 10 s'
 kill -USR1 "$pid"
-wait_until logged 'timeouts=3 '
-logged 'tls_refused=3 ' || fail "not counted"
+wait_until logged 'timeouts=3\>'
+logged 'tls_refused=3\>' || fail "not counted"
 receiver_stop TERM
