@@ -18,10 +18,10 @@ if not os.path.exists(os.path.join(BIN, "../lib/k2hft/kafka.so")):
 
 
 class Gateway(Receiver):
-    def __init__(self, work, brokers, topic, more=""):
+    def __init__(self, work, brokers, topic, more="", commit_ms=20):
         os.makedirs(work)
         super().__init__(work, "SSL = no\nCTLPORT = 0", f"TYPE = kafka\nSTATEDIR = {work}/state\nKAFKA_BROKERS = {brokers}\n"
-                         f"KAFKA_TOPIC = {topic}\nKAFKA_COMMITMS = 20\nKAFKA.linger.ms = 1\n{more}")
+                         f"KAFKA_TOPIC = {topic}\nKAFKA_COMMITMS = {commit_ms}\nKAFKA.linger.ms = 1\n{more}")
 
 
 class Brokers:
@@ -100,6 +100,13 @@ def moves(brokers, work, first, second):
     wait_for("rings end", lambda: len(brokers.rings()) == 1)
 
 
+def ring_full(brokers, work):
+    """In half a minute there are six intervals, and 32 rings of data."""
+    gateway = Gateway(work, brokers.at, "ring", commit_ms=5000)
+    assert push(gateway, "ring", (b"x" * 1023 + b"\n") * 32768, "--ring-size", "1M").wait(30) == 0
+    return gateway
+
+
 def queue_full(brokers, work):
     gateway = Gateway(work, brokers.at, "full", "KAFKA.queue.buffering.max.messages = 10")
     pushed(gateway, "full", b"record\n" * 1000)
@@ -143,6 +150,7 @@ def main():
             topic_refused(brokers, gateways[1])
             brokers_away(brokers, gateways[0])
             gateways.append(queue_full(brokers, f"{work}/c"))
+            gateways.append(ring_full(brokers, f"{work}/d"))
             for gateway in gateways:
                 gateway.end()
         except BaseException:

@@ -4,7 +4,7 @@
 """How fast a receiver with TYPE = kafka writes records of 1 KiB to a real broker, beside a plain transactional producer with
 the same batches and commit interval, in turns: rates, their ratio, and CPU seconds of each for a gigabyte.
 
-    K2HFT_KAFKA=FOLDER tests/net/kafka_rate.py [RUNS [MIB]]
+    K2HFT_KAFKA=FOLDER tests/net/kafka_rate.py [RUNS [MIB [RINGSIZE]]]
 
 FOLDER is as bed/kafka.py has it. The median is printed last.
 """
@@ -20,11 +20,10 @@ import time
 from bed.kafka import BIN, broker, gateway, skip_without_kafka
 from parts.process import Process
 
-RUNS, MIB = (int(text) for text in (sys.argv[1:] + ["5", "128"][len(sys.argv) - 1:])[:2])
+# A transaction has no more than a ring holds, as nothing of it is acknowledged before.
+RUNS, MIB, RING = (sys.argv[1:] + ["5", "128", "64M"][len(sys.argv) - 1:])[:3]
 PLAIN = f"{os.path.dirname(BIN)}/tests/tools/kafka_plain"
 SIZE, COMMIT_MS = 1024, 100  # KAFKA_COMMITMS as it is
-# The default of RINGSIZE. A transaction has no more than a ring holds, as nothing of it is acknowledged before.
-RING = "64M"
 
 
 def cpu_s(pid):
@@ -35,7 +34,7 @@ def cpu_s(pid):
 
 def plain_run(brokers):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([PLAIN, brokers, "plain", str(MIB << 20), str(SIZE), str(COMMIT_MS)], check=True, capture_output=True,
+    done = subprocess.run([PLAIN, brokers, "plain", str(int(MIB) << 20), str(SIZE), str(COMMIT_MS)], check=True, capture_output=True,
                           timeout=300)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return float(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -54,8 +53,8 @@ def receiver_run(work, receiver):
 
 def turns(work):
     kafka = broker(work)
-    receiver, megabytes, ratios = gateway(work, "receiver", kafka.address), (MIB << 20) / 1e6, []
-    for number in range(RUNS + 1):
+    receiver, megabytes, ratios = gateway(work, "receiver", kafka.address), (int(MIB) << 20) / 1e6, []
+    for number in range(int(RUNS) + 1):
         plain_s, plain_cpu = plain_run(kafka.address)
         receiver_s, receiver_cpu = receiver_run(work, receiver)
         if number == 0:  # the broker has made the topics, and is warm

@@ -17,6 +17,13 @@
 #define MESSAGE_BYTES_LEAST (16u * 1024)
 #define MESSAGE_BYTES_FIRST 1000000u
 
+/*
+ * A sender whose ring is full waits for an acknowledgement: a transaction that is worth it does not let senders wait until
+ * its time is over. A mount takes what was written every FLUSHMS, 5 ms.
+ */
+#define WORTH_BYTES (128u * 1024)
+#define QUIET_NS (UINT64_C(8) * K2I_MILLISECOND_NS)
+
 struct transaction {
 	uint64_t end_ns; /* 0: it has not begun */
 	size_t bytes;
@@ -70,6 +77,13 @@ static struct k2i_kafka_group *group_next(struct k2i_kafka_producer *producer, u
 	return NULL;
 }
 
+static uint64_t wait_end_ns(const struct transaction *transaction, uint64_t now_ns, uint64_t quiet_ns)
+{
+	if (!transaction->end_ns)
+		return now_ns + K2I_SECOND_NS;
+	return transaction->bytes >= WORTH_BYTES && quiet_ns < transaction->end_ns ? quiet_ns : transaction->end_ns;
+}
+
 /*
  * The next group, waited for until the transaction is to end; before it has begun, for as long as it takes, or until rings
  * that have ended have waited for a while.
@@ -79,7 +93,7 @@ static struct k2i_kafka_group *group_await(struct k2i_kafka_producer *producer, 
 	struct k2i_kafka_sink *kafka = producer->kafka;
 	struct k2i_kafka_group *group = NULL;
 	bool claim = false, waited = false;
-	uint64_t now_ns;
+	uint64_t now_ns, quiet_ns = 0;
 
 	(void)pthread_mutex_lock(&kafka->mutex);
 	for (;; waited = true) {
@@ -89,7 +103,10 @@ static struct k2i_kafka_group *group_await(struct k2i_kafka_producer *producer, 
 		group = group_next(producer, now_ns, &claim);
 		if (group || claim || (waited && !transaction->end_ns && k2i_kafka_rings_ended(producer)))
 			break;
-		producer_wait(producer, transaction->end_ns ? transaction->end_ns : now_ns + K2I_SECOND_NS);
+		quiet_ns = quiet_ns ? quiet_ns : now_ns + QUIET_NS;
+		if (transaction->bytes >= WORTH_BYTES && now_ns >= quiet_ns)
+			break;
+		producer_wait(producer, wait_end_ns(transaction, now_ns, quiet_ns));
 		if (transaction->end_ns)
 			continue;
 		/* Callbacks, while nothing is to be done. */
