@@ -20,6 +20,7 @@ OWNERS = (
     (r"openssl/.*", r"lib/net/tls/\w+\.[ch]|receiver/sink/forward/(greeting|message)\.c"),
     (r"z(lib|std)\.h", r"receiver/sink/rotation/pack\.c|receiver/sink/forward/message\.c|receiver/sink/otlp/request\.c"),
     (r"curl/.*", r"receiver/sink/otlp/(headers|peer)\.c"),
+    (r"librdkafka/.*", r"receiver/sink/kafka/internal\.h"),
     (r"ini\.h", r"lib/config/ini\.c"),
     (r"pcre2\w*\.h", r"lib/app/rules/pattern\.c"),
     (r"yaml\.h", r"lib/config/.*"),
