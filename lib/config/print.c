@@ -139,9 +139,9 @@ static void words_print(const struct k2i_word *words, FILE *output)
 
 static void row_print(const struct k2i_setting *setting, FILE *output)
 {
-	static const char *const types[K2I_TYPE_COUNT] = {"text",    "path",   "relative", "target", "output", "file",
-							  "command", "period", "keep",     "host",   "URL",    "option",
-							  "pattern", "prefix", "filter",   "number", "size",   "mode"};
+	static const char *const types[K2I_TYPE_COUNT] = {
+		"text", "path",    "relative", "target", "output",  "file",   "command", "period", "keep", "host",
+		"URL",  "servers", "headers",  "option", "pattern", "prefix", "filter",  "number", "size", "mode"};
 	static const char *const effects[] = {"setting", "none", "refused"};
 	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
 

@@ -18,6 +18,8 @@ enum k2i_value_type {
 	K2I_TYPE_KEEP,     /* rotation.h */
 	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
 	K2I_TYPE_URL,      /* http or https, without user, query and fragment */
+	K2I_TYPE_SERVERS,  /* remote.h: a list of them */
+	K2I_TYPE_HEADERS,  /* remote.h: a list of them */
 	K2I_TYPE_OPTIONS,  /* of a library, named behind the key's dot; repeatable */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_PREFIX,   /* the beginning of a path below the mount, with octal and hexadecimal escapes; repeatable */

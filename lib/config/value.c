@@ -12,6 +12,7 @@
 #include <k2hft/ring.h>
 
 #include "base/address.h"
+#include "config/remote.h"
 #include "config/rotation.h"
 #include "config/table.h"
 
@@ -324,12 +325,53 @@ static int rotation_parse(const struct k2i_setting *setting, const char *text, v
 	return text_store(setting, text, object);
 }
 
+static int servers_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	char *copy = strdup(text), *rest = copy, *server, *host, *port;
+	bool right;
+
+	if (!copy)
+		return -ENOMEM;
+	server = k2i_server_next(&rest);
+	right = server || !*text;
+	for (; right && server; server = k2i_server_next(&rest))
+		right = k2i_server_split(server, &host, &port);
+	free(copy);
+	if (!right)
+		return refuse(message, room, "%s = %s: it wants HOST:PORT, a port of 65535 at most", setting->name,
+			      text);
+	return text_store(setting, text, object);
+}
+
+static int headers_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	char *copy = strdup(text), *rest = copy, *header, *name, *value;
+	const char *why = NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	while (!why && (header = strsep(&rest, ",")) != NULL)
+		why = k2i_header_split(header, &name, &value);
+	free(copy);
+	return why ? refuse(message, room, "%s has %s", setting->name, why) : text_store(setting, text, object);
+}
+
+/* The part of an address behind its scheme. */
+static bool authority_right(const char *text)
+{
+	char *copy = strndup(text, strcspn(text, "/")), *host, *port;
+	bool right = copy && k2i_server_split(copy, &host, &port);
+
+	free(copy);
+	return right;
+}
+
 /* A user's password would be shown with the address. */
 static int url_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
 {
 	size_t scheme = strncasecmp(text, "http://", 7) == 0 ? 7 : strncasecmp(text, "https://", 8) == 0 ? 8 : 0;
 
-	if (*text && (!scheme || !text[scheme + strspn(text + scheme, "/:")] || text[strcspn(text, "@?# \t\"")]))
+	if (*text && (!scheme || !authority_right(text + scheme) || text[strcspn(text, "@?# \t\"")]))
 		return refuse(message, room,
 			      "%s is no address as http://HOST:PORT or https://HOST:PORT/PATH, without user and query",
 			      setting->name);
@@ -426,6 +468,10 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 		return host_parse(setting, text, object, message, room);
 	case K2I_TYPE_URL:
 		return url_parse(setting, text, object, message, room);
+	case K2I_TYPE_SERVERS:
+		return servers_parse(setting, text, object, message, room);
+	case K2I_TYPE_HEADERS:
+		return headers_parse(setting, text, object, message, room);
 	case K2I_TYPE_TARGET:
 		return relative_store(setting, text, object, message, room);
 	case K2I_TYPE_PATTERN:

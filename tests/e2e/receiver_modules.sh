@@ -42,4 +42,12 @@ sed -i 's/^TYPE = .*/TYPE = forward/; s/^FORWARD_SERVER.*/FORWARD_TAG = %L/' "$d
 "$dir/bin/k2hft" check "$dir/conf" >"$dir/log" && fail "check: fine without a server"
 logged 'TYPE = forward needs FORWARD_SERVER' || fail "no word of the missing FORWARD_SERVER"
 logged 'FORWARD_TAG: "%L" is made of where a record comes from' || fail "no word of the tag"
+
+# Values of a destination are judged where its module is not there.
+rm -r "$dir/lib/k2hft"
+printf '%s\n' 'FORWARD_SERVER = here:99999' 'OTLP_ENDPOINT = http://here:99999' 'OTLP_HEADERS = secret' >>"$dir/conf"
+"$dir/bin/k2hft" check "$dir/conf" >"$dir/log" && fail "check: fine with wrong values"
+logged 'conf:7: .*FORWARD_SERVER = here:99999: it wants HOST:PORT' || fail "no word of the server's port"
+logged 'conf:8: .*OTLP_ENDPOINT is no address' || fail "no word of the address"
+logged 'conf:9: .*OTLP_HEADERS has a header without =' || fail "no word of the header"
 exit 0

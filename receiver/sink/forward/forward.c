@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "base/crash.h"
+#include "config/remote.h"
 #include "receiver/base/text.h"
 #include "receiver/sink/forward/message.h"
 #include "receiver/sink/forward/peer.h"
@@ -206,40 +206,15 @@ static int setting_failed(const struct k2i_settings *settings, const char *key, 
 	return -EINVAL;
 }
 
-static bool port_valid(const char *port)
-{
-	char *end;
-	unsigned long number = strtoul(port, &end, 10);
-
-	return isdigit((unsigned char)*port) && !*end && number > 0 && number <= UINT16_MAX;
-}
-
-/* HOST, HOST:PORT, [ADDRESS]:PORT; ends the parts in `text`. False: it is none of these. */
-static bool server_split(struct k2i_forward_peer *peer, char *text)
-{
-	char *bracket = *text == '[' ? strchr(text, ']') : NULL, *colon = strrchr(bracket ? bracket : text, ':');
-
-	peer->host = text + (bracket != NULL);
-	peer->port = colon && colon[1] ? colon + 1 : (char *)(uintptr_t)PORT_DEFAULT;
-	if (colon)
-		*colon = '\0';
-	if (bracket)
-		*bracket = '\0';
-	return *peer->host && port_valid(peer->port);
-}
-
 static int servers_take(struct forward *forward, const struct k2i_settings *settings)
 {
-	static const char separators[] = ", \t";
-	char *rest = NULL, *server;
+	char *rest, *server;
 
-	forward->servers = settings->forward_server ? strdup(settings->forward_server) : NULL;
-	if (settings->forward_server && !forward->servers)
+	/* They are there, and right, or the configuration would be refused. */
+	forward->servers = rest = strdup(settings->forward_server);
+	if (!rest)
 		return -ENOMEM;
-	server = forward->servers ? strtok_r(forward->servers, separators, &rest) : NULL;
-	if (!server)
-		return setting_failed(settings, "FORWARD_SERVER", "TYPE = forward needs it: where records go");
-	for (; server; server = strtok_r(NULL, separators, &rest)) {
+	while ((server = k2i_server_next(&rest)) != NULL) {
 		struct k2i_forward_peer *peers =
 			realloc(forward->peers, (forward->peer_count + 1) * sizeof(*forward->peers));
 
@@ -250,9 +225,8 @@ static int servers_take(struct forward *forward, const struct k2i_settings *sett
 		memset(peers, 0, sizeof(*peers));
 		peers->options = &forward->options;
 		peers->transport.descriptor = -1;
-		if (!server_split(peers, server))
-			return setting_failed(settings, "FORWARD_SERVER",
-					      "it wants HOST:PORT, a port of 65535 at most");
+		peers->port = (char *)(uintptr_t)PORT_DEFAULT;
+		(void)k2i_server_split(server, &peers->host, &peers->port);
 	}
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <curl/curl.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "config/remote.h"
 #include "receiver/base/text.h"
 #include "receiver/sink/otlp/peer.h"
 
@@ -23,57 +23,17 @@ static int header_fail(const char *where, const char *what)
 	return -EINVAL;
 }
 
-/* A token of RFC 9110. */
-static bool name_right(const char *name)
-{
-	return *name &&
-	       name[strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] ==
-		       '\0';
-}
-
-/* The request itself says these. */
-static bool name_taken(const char *name)
-{
-	static const char *const taken[] = {"Content-Type", "Content-Encoding", "Content-Length", "Transfer-Encoding",
-					    "Host"};
-
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		if (strcasecmp(name, taken[i]) == 0)
-			return true;
-	return false;
-}
-
-static char *blanks_strip(char *text)
-{
-	size_t bytes;
-
-	text += strspn(text, BLANKS);
-	bytes = strlen(text);
-	while (bytes && strchr(BLANKS, text[bytes - 1]))
-		bytes--;
-	text[bytes] = '\0';
-	return text;
-}
-
 /* A value may be a secret, so no message has it. */
 static int header_add(char *text, const char *where, struct curl_slist **list)
 {
-	char *name = blanks_strip(text), *value = strchr(name, '='), *line;
+	char *name, *value, *line;
+	const char *why = k2i_header_split(text, &name, &value);
 	struct curl_slist *longer = NULL;
 
+	if (why)
+		return header_fail(where, why);
 	if (!*name)
 		return 0;
-	if (!value)
-		return header_fail(where, "a header without =: write NAME=VALUE");
-	*value++ = '\0';
-	name = blanks_strip(name);
-	value = blanks_strip(value);
-	if (!name_right(name))
-		return header_fail(where, "a name that no header can have: write NAME=VALUE");
-	if (!k2i_text_plain(value))
-		return header_fail(where, "a value with a control character");
-	if (name_taken(name))
-		return header_fail(where, "a header that belongs to the request itself, such as Content-Type");
 	/* libcurl sends a header without a value if its name ends in a semicolon. */
 	if (asprintf(&line, *value ? "%s: %s" : "%s;", name, value) >= 0) {
 		longer = curl_slist_append(*list, line);

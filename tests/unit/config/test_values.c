@@ -183,6 +183,64 @@ static void test_hosts(void **state)
 	refused(K2I_SECTION_K2HFTFUSESVR, "CTLADDRESS", "a:1", "; CTLPORT has the port");
 }
 
+static void test_servers(void **state)
+{
+	static const char *const right[] = {"a.example", "a:1", "a:65535, b ,[::1]:24224\t[fe80::1%eth0]", ""};
+	static const char *const wrong[] = {":1",   "a:",  "a:0",       "a:65536", "a:1x",
+					    "a:+1", "::1", "[::1",      "[]:1",    "[::1]24224",
+					    "a/b",  ",",   "tcp://a:1", "a, b:c",  "u@a:1"};
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(right) / sizeof(right[0]); at++)
+		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FORWARD_SERVER", right[at], &settings), 0);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
+	for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++)
+		refused(K2I_SECTION_K2HFTFUSESVR, "FORWARD_SERVER", wrong[at], "it wants HOST:PORT");
+}
+
+static void test_urls(void **state)
+{
+	static const char *const right[] = {"http://a", "https://a:4318/", "http://[::1]:4318/v1/logs",
+					    "HTTP://192.0.2.1/x"};
+	static const char *const wrong[] = {"a:4318",     "ftp://a",        "http://",       "http:///v1",
+					    "http://a:",  "http://a:65536", "http://a:x/v1", "http://u:p@a:1",
+					    "http://a?b", "http://::1"};
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(right) / sizeof(right[0]); at++)
+		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "OTLP_ENDPOINT", right[at], &settings), 0);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
+	for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++)
+		refused(K2I_SECTION_K2HFTFUSESVR, "OTLP_ENDPOINT", wrong[at], "is no address as http://HOST:PORT");
+}
+
+/* A value may be a secret: a message does not have it. */
+static void test_headers(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} wrong[] = {{"secret", "OTLP_HEADERS has a header without ="},
+		     {"a=b, secret", "a header without ="},
+		     {"a b=secret", "a name that no header can have"},
+		     {"=secret", "a name that no header can have"},
+		     {"x=secret\x01", "a value with a control character"},
+		     {"host=secret", "a header that belongs to the request itself"},
+		     {"x=1,content-length = secret", "a header that belongs to the request itself"}};
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "OTLP_HEADERS",
+			       "X-Scope = a b ,, Authorization=Bearer a=b, X=", &settings),
+			 0);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
+	for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+		refused(K2I_SECTION_K2HFTFUSESVR, "OTLP_HEADERS", wrong[at].text, wrong[at].why);
+		assert_null(strstr(message, "secret"));
+	}
+}
+
 /* A key that has a default always has a value, and may be 0. */
 static void test_set(void **state)
 {
@@ -205,6 +263,9 @@ int main(void)
 		cmocka_unit_test(test_null_device),
 		cmocka_unit_test(test_refused_and_unused),
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_modes),
 	};
