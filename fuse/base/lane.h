@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/spread.h"
+#include "config/settings.h"
 
 struct k2hft_chunk;
 struct k2hft_client;
@@ -15,7 +16,6 @@ struct k2hft_producer;
 struct k2hft_ring;
 struct k2hft_target;
 struct k2i_populated;
-struct k2i_rule;
 struct k2i_route_stream;
 
 #define K2I_LANE_COUNT_MAX 64u /* a set of lanes is a word, see k2i_lane_bit; K2I_MOUNT_LANES_MAX */
@@ -23,19 +23,26 @@ struct k2i_route_stream;
 
 enum k2i_lane_state {
 	K2I_LANE_TAKES = 0, /* for its receiver, or a rule's PLUGIN */
-	K2I_LANE_EMPTIES, /* its receiver is none of the configuration's: it gets nothing new, and ends when it is empty */
+	K2I_LANE_EMPTIES, /* its receiver, or PLUGIN, is none of the configuration's: it gets nothing new, and ends empty */
 	K2I_LANE_ENDED, /* that is done, but for what the keeper has of it */
 	K2I_LANE_FREE,  /* no lane */
+};
+
+/* PLUGIN of a rule, in shared memory: a reload can take the rule away before its records are read. */
+struct k2i_lane_plugin {
+	struct k2i_rule rule; /* without its patterns */
+	unsigned mode;        /* of its output files */
+	uint64_t turn;        /* of two with one TARGET, the one with the lower is done before the other begins */
 };
 
 /* A ring and the way to its receiver. */
 struct k2i_mount_lane {
 	unsigned index; /* among the mount's lanes */
 	enum k2i_lane_state state;
-	const struct k2i_rule *plugin; /* whose PLUGIN reads its ring; NULL: a receiver does */
-	bool homeless;                 /* EMPTIES: nobody knows whose it was; the first receiver's now */
-	bool made;                     /* FREE: a reload has made its ring\'s file, and is not done */
-	int ring_fd;                   /* the keeper's, which keeps it; -1: none */
+	struct k2i_lane_plugin *plugin; /* reads its ring; NULL: a receiver does */
+	bool homeless;                  /* EMPTIES: nobody knows whose it was; the first receiver's now */
+	bool made;                      /* FREE: a reload has made its ring\'s file, and is not done */
+	int ring_fd;                    /* the keeper's, which keeps it; -1: none */
 	uint64_t changed_at; /* chunks below are from before the receivers last changed, see k2i_lanes_behind */
 	struct k2i_route_stream *missing_newline_first; /* see k2i_routes_terminate */
 
@@ -59,7 +66,6 @@ struct k2i_mount_lanes {
 	unsigned takers;                       /* get what is written: */
 	unsigned taker[K2I_LANE_COUNT_MAX];    /* their indexes, in the order of the configuration */
 	const char *homes[K2I_LANE_COUNT_MAX]; /* and their names */
-	unsigned plugins;                      /* behind the first takers, of rules with PLUGIN */
 	uint32_t spread, copies;               /* of the sender's options; copies: 1 or more */
 	size_t chunk_bytes_max;                /* payload of one chunk in the smallest ring */
 	struct k2i_mount_lane *claimed;        /* has the claim, if there is one */

@@ -224,53 +224,23 @@ bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule
 	return !k2i_rule_settings(match)->plugin && (place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY);
 }
 
-int k2i_outputfile_lend(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path)
+static int place_inside(const struct place *place, const struct k2i_rule *rule, const char *path, char *inside,
+			size_t room)
 {
-	const struct place *place = rule_place(mount, match);
-	const mode_t mode = mount->settings->copy_mode;
-	int fd;
-
-	if (place->kind == PLACE_DIRECTORY)
-		fd = directory_make_below(place->directory_fd, rule_name_below(k2i_rule_settings(match), path), mode);
-	else if (place->kind == PLACE_FILE && place->file->name)
-		fd = directory_make_below(place->directory_fd, place->file->name, mode);
-	else if (place->kind == PLACE_FILE)
-		fd = fcntl(place->file->fd, F_DUPFD_CLOEXEC, 0);
-	else
-		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-bool k2i_outputfile_lent_in_place(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
-				  int fd)
-{
-	const struct place *place = rule_place(mount, match);
-	struct k2i_outputfile lent = {.directory_fd = place->directory_fd};
-	struct stat info;
-
-	if (place->kind == PLACE_DIRECTORY)
-		lent.name = (char *)(uintptr_t)rule_name_below(k2i_rule_settings(match), path);
-	else if (place->kind == PLACE_FILE)
-		lent.name = place->file->name;
-	if (!lent.name || fstat(fd, &info))
-		return true;
-	lent.device = info.st_dev;
-	lent.inode = info.st_ino;
-	return output_is_in_place(&lent);
-}
-
-int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
-			  char *inside, size_t room)
-{
-	const struct place *place = rule_place(mount, match);
 	bool directory = place->kind == PLACE_INSIDE_DIRECTORY;
 	int bytes = 0;
 
 	if (place->inside)
 		bytes = snprintf(inside, room, "%.*s%s%s", (int)place->inside_bytes, place->inside,
 				 directory && place->inside_bytes ? "/" : "",
-				 directory ? rule_name_below(k2i_rule_settings(match), path) : "");
+				 directory ? rule_name_below(rule, path) : "");
 	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
+}
+
+int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+			  char *inside, size_t room)
+{
+	return place_inside(rule_place(mount, match), k2i_rule_settings(match), path, inside, room);
 }
 
 /* The next line would be joined to half a one. Bytes that somebody else has appended since are not ours to cut. */
@@ -468,10 +438,10 @@ static int place_open_file(struct place *place, const char *path, mode_t mode)
 	return output_from(fd, place->directory_fd, place->directory_fd < 0 ? NULL : slash + 1, mode, &place->file);
 }
 
-static int place_open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
+static int place_open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory,
+			      mode_t mode)
 {
 	const char *slash = strrchr(path, '/');
-	const mode_t mode = mount->settings->copy_mode;
 	char resolved[PATH_MAX], above[PATH_MAX];
 	int status;
 
@@ -487,7 +457,7 @@ static int place_open_outside(const struct k2i_mount *mount, struct place *place
 	return directory ? place_open_directory(place, path) : place_open_file(place, path, mode);
 }
 
-static int place_open(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
+static int place_open(const struct k2i_mount *mount, const struct k2i_rule *rule, mode_t mode, struct place *place)
 {
 	const char *path = rule->output_file;
 	/* For a rule of one file the settings do not take such a path. */
@@ -499,7 +469,14 @@ static int place_open(const struct k2i_mount *mount, const struct k2i_rule *rule
 		return place_set_inside(place, path, directory);
 	if (path_below_mount_point(mount, path))
 		return place_set_inside(place, path_below_mount_point(mount, path), directory);
-	return place_open_outside(mount, place, path, directory);
+	return place_open_outside(mount, place, path, directory, mode);
+}
+
+static void place_close(struct place *place)
+{
+	k2i_outputfile_put(place->file);
+	if (place->kind == PLACE_DIRECTORY || (place->kind == PLACE_FILE && !place->file && place->directory_fd >= 0))
+		(void)close(place->directory_fd);
 }
 
 /* Follows what the rule's records go through. -ENOENT a file on the way has no rule, -ELOOP they come round. */
@@ -557,7 +534,7 @@ int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_
 		bool inside = number >= settings->rule_count;
 
 		status = inside ? rule_check_chain(mount, rule)
-				: place_open(mount, rule, &mount->outputfiles->places[number]);
+				: place_open(mount, rule, settings->copy_mode, &mount->outputfiles->places[number]);
 		if (!inside && (mount->outputfiles->places[number].file ||
 				mount->outputfiles->places[number].kind == PLACE_DIRECTORY))
 			mount->outputfiles->readable = true;
@@ -574,13 +551,69 @@ void k2i_outputfiles_close(struct k2i_outputfiles *outputfiles)
 {
 	if (!outputfiles || --outputfiles->references)
 		return;
-	for (size_t number = 0; number < outputfiles->count; number++) {
-		struct place *place = &outputfiles->places[number];
-
-		k2i_outputfile_put(place->file);
-		if (place->kind == PLACE_DIRECTORY ||
-		    (place->kind == PLACE_FILE && !place->file && place->directory_fd >= 0))
-			(void)close(place->directory_fd);
-	}
+	for (size_t number = 0; number < outputfiles->count; number++)
+		place_close(&outputfiles->places[number]);
 	free(outputfiles);
+}
+
+/* ---- for plug-ins: the rule may be none of the mount's any more */
+
+static int place_lend(const struct place *place, const struct k2i_rule *rule, mode_t mode, const char *path)
+{
+	int fd;
+
+	if (place->kind == PLACE_DIRECTORY)
+		fd = directory_make_below(place->directory_fd, rule_name_below(rule, path), mode);
+	else if (place->kind == PLACE_FILE && place->file->name)
+		fd = directory_make_below(place->directory_fd, place->file->name, mode);
+	else if (place->kind == PLACE_FILE)
+		fd = fcntl(place->file->fd, F_DUPFD_CLOEXEC, 0);
+	else
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int k2i_outputfile_lend(const struct k2i_mount *mount, const struct k2i_lane_plugin *plugin, const char *path)
+{
+	struct place place = {.kind = PLACE_NONE};
+	int fd = place_open(mount, &plugin->rule, plugin->mode, &place);
+
+	if (fd == 0)
+		fd = place_lend(&place, &plugin->rule, plugin->mode, path);
+	place_close(&place);
+	return fd;
+}
+
+bool k2i_outputfile_lent_in_place(const struct k2i_mount *mount, const struct k2i_lane_plugin *plugin, const char *path,
+				  int fd)
+{
+	struct place place = {.kind = PLACE_NONE};
+	struct k2i_outputfile lent = {.name = NULL};
+	struct stat info;
+	bool same = true;
+
+	if (place_open(mount, &plugin->rule, plugin->mode, &place) == 0 && fstat(fd, &info) == 0) {
+		if (place.kind == PLACE_DIRECTORY)
+			lent.name = (char *)(uintptr_t)rule_name_below(&plugin->rule, path);
+		else if (place.kind == PLACE_FILE)
+			lent.name = place.file->name;
+		lent.directory_fd = place.directory_fd;
+		lent.device = info.st_dev;
+		lent.inode = info.st_ino;
+		same = !lent.name || output_is_in_place(&lent);
+	}
+	place_close(&place);
+	return same;
+}
+
+int k2i_outputfile_lent_inside(const struct k2i_mount *mount, const struct k2i_lane_plugin *plugin, const char *path,
+			       char *inside, size_t room)
+{
+	struct place place = {.kind = PLACE_NONE};
+	const char *output = plugin->rule.output_file;
+
+	if (!output || !*output || (*output == '/' && !path_below_mount_point(mount, output)))
+		return 0;
+	(void)place_open(mount, &plugin->rule, plugin->mode, &place);
+	return place_inside(&place, &plugin->rule, path, inside, room);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct k2i_lane_plugin;
 struct k2i_mount;
 struct k2i_rule_match;
 
@@ -33,12 +34,14 @@ void k2i_outputfile_put(struct k2i_outputfile *output);
 /* Whether it has one outside. */
 bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match);
 /*
- * For a plug-in of `path`, any thread: a descriptor of its output outside, of /dev/null if it has none; as open(2). And
- * whether that is still there.
+ * For a plug-in of `path`, any thread: a descriptor of its output outside, of /dev/null if it has none; as open(2). Whether
+ * that is still there. And as k2i_outputfile_inside.
  */
-int k2i_outputfile_lend(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path);
-bool k2i_outputfile_lent_in_place(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+int k2i_outputfile_lend(const struct k2i_mount *mount, const struct k2i_lane_plugin *plugin, const char *path);
+bool k2i_outputfile_lent_in_place(const struct k2i_mount *mount, const struct k2i_lane_plugin *plugin, const char *path,
 				  int fd);
+int k2i_outputfile_lent_inside(const struct k2i_mount *mount, const struct k2i_lane_plugin *plugin, const char *path,
+			       char *inside, size_t room);
 /* The path in the mount to which the records of `path` go on: its length, 0: nowhere; -ENAMETOOLONG. */
 int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
 			  char *inside, size_t room);

@@ -129,7 +129,7 @@ static struct drained lanes_add(const struct k2i_mount *mount)
 			if (stats.unacked_records)
 				k2i_log(K2HFT_LOG_WARNING,
 					"mount: %" PRIu64 " records were not read by the PLUGIN of %s",
-					stats.unacked_records, lane->plugin->target);
+					stats.unacked_records, lane->plugin->rule.target);
 			continue;
 		}
 		all.committed_records += stats.committed_records;

@@ -200,7 +200,7 @@ static void lanes_leave(struct k2i_mount *mount, const struct k2i_handle *handle
 	uint64_t left = k2i_route_lanes(handle->route) & ~k2i_route_lanes(handle->later);
 
 	for (unsigned at = 0; left && mount->lanes.spread == K2HFT_SPREAD_HASH && at < mount->lanes.count; at++) {
-		if (left & k2i_lane_bit(&mount->lanes.lane[at]))
+		if (left & k2i_lane_bit(&mount->lanes.lane[at]) && !mount->lanes.lane[at].plugin)
 			k2i_lane_changed(&mount->lanes, &mount->lanes.lane[at]);
 	}
 }
@@ -268,7 +268,9 @@ struct prepared {
 
 static int handle_prepare(struct k2i_mount *mount, struct prepared *prepared)
 {
-	int status = k2i_route_open(mount, prepared->handle->path, &prepared->route);
+	const struct k2i_handle *handle = prepared->handle;
+	int status = handle->written ? k2i_route_open_written(mount, handle->path, &prepared->route)
+				     : k2i_route_open(mount, handle->path, &prepared->route);
 
 	if (status)
 		return status;

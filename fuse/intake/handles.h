@@ -33,7 +33,8 @@ struct k2i_handle {
 	bool waits;                     /* its route does, see k2i_route_follow, or did when the queue was found */
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
-	bool plugin;                    /* nor this, which has what a plug-in writes */
+	bool plugin;                    /* nor this, which has what a plug-in writes: */
+	bool written;                   /* and PLUGINTRANS sends, by any rule */
 	struct k2i_outputfile *output;  /* what is read; NULL: nothing */
 	struct k2i_line_buffer line;
 	size_t held_counted; /* of its memory, in the table's held_bytes */

@@ -69,6 +69,13 @@ static int route_declare(struct k2i_mount *mount, struct k2i_route *route)
 /* The records of a file; behind it, those for a plug-in; and what a plug-in with PLUGINTRANS writes. */
 enum route_kind { ROUTE_FILE, ROUTE_PLUGIN, ROUTE_WRITTEN };
 
+/* Whether it is that of the PLUGIN of a rule, of which there is one. */
+static bool lane_reads(const struct k2i_mount_lane *lane, const struct k2i_rule *rule)
+{
+	return lane->plugin && lane->state == K2I_LANE_TAKES && lane->plugin->rule.directory == rule->directory &&
+	       strcmp(lane->plugin->rule.target, rule->target) == 0;
+}
+
 /* The lanes of its streams; how many. */
 static unsigned route_lanes(const struct k2i_mount *mount, const struct k2i_rule *rule, enum route_kind kind,
 			    const char *path, uint32_t lanes[K2I_LANE_COUNT_MAX], unsigned *copies)
@@ -77,13 +84,13 @@ static unsigned route_lanes(const struct k2i_mount *mount, const struct k2i_rule
 
 	if (kind == ROUTE_PLUGIN) {
 		lanes[0] = 0;
-		while (mount->lanes.lane[lanes[0]].plugin != rule)
+		while (!lane_reads(&mount->lanes.lane[lanes[0]], rule))
 			lanes[0]++;
 		return *copies = 1;
 	}
 	if (k2i_prefix_any((const char *const *)settings->except, settings->except_count, path))
 		return 0;
-	return rule->transfer && (kind == ROUTE_WRITTEN || !rule->plugin_transfers)
+	return kind == ROUTE_WRITTEN || (rule->transfer && !rule->plugin_transfers)
 		       ? k2i_spread_lanes(mount, path, lanes, copies)
 		       : 0;
 }
@@ -96,9 +103,9 @@ static int route_make(struct k2i_mount *mount, const char *path, enum route_kind
 	unsigned copies = 0, count;
 	struct k2i_route *made;
 
-	if (!match)
+	if (!match && kind != ROUTE_WRITTEN)
 		return -EPERM;
-	count = route_lanes(mount, k2i_rule_settings(match), kind, path, lanes, &copies);
+	count = route_lanes(mount, match ? k2i_rule_settings(match) : NULL, kind, path, lanes, &copies);
 	made = k2i_journal_alloc(sizeof(*made) + count * sizeof(made->streams[0]));
 	if (!made)
 		return -ENOMEM;
@@ -136,7 +143,7 @@ static int route_open_one(struct k2i_mount *mount, const char *path, enum route_
 	status = opened->path ? 0 : -ENOMEM;
 	if (status == 0 && !opened->passes_all)
 		status = k2i_rule_scratch_create(opened->match, &opened->scratch);
-	if (status == 0)
+	if (status == 0 && kind == ROUTE_FILE)
 		status = route_open_output(mount, opened);
 	if (status == 0)
 		status = route_declare(mount, opened);
@@ -329,7 +336,8 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 			route->judged || mount->settings->binary || !route->match || k2i_rule_passes_all(route->match);
 		if (!route->passes_all)
 			status = k2i_rule_scratch_create(route->match, &route->scratch);
-		route->output_missing = status == 0 && route->match && route_open_output(mount, route);
+		route->output_missing =
+			status == 0 && !route->judged && route->match && route_open_output(mount, route);
 		if (route->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
 		for (unsigned at = 0; status == 0 && at < route->stream_count; at++)

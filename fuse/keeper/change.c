@@ -20,6 +20,7 @@
 #include "fuse/keeper/lanes.h"
 #include "fuse/keeper/setup.h"
 #include "fuse/keeper/worker.h"
+#include "fuse/plugin/feeder.h"
 #include "fuse/tree/nodes.h"
 
 /* The lane of a receiver; NULL: there is none. */
@@ -92,13 +93,30 @@ static int ring_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, 
 	return status ? status : ring_hand_over(mount, lane);
 }
 
+/* NULL: there is no place, as `told` says. */
+static struct k2i_mount_lane *lane_begin(struct k2i_mount *mount, const struct k2i_setup *setup,
+					 struct k2i_change *change, struct k2i_reload *told)
+{
+	struct k2i_mount_lane *lane = lane_free(&mount->lanes, change->added);
+
+	if (!lane) {
+		(void)snprintf(told->error, sizeof(told->error),
+			       "%s: with those that were removed and are not empty yet, a mount can have %u receivers "
+			       "and rules with PLUGIN",
+			       setup->config.settings->file, K2I_LANE_COUNT_MAX);
+		return NULL;
+	}
+	change->added |= k2i_lane_bit(lane);
+	*lane = (struct k2i_mount_lane){.index = lane->index, .state = K2I_LANE_FREE, .ring_fd = -1};
+	return lane;
+}
+
 static int lane_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, const struct k2hft_target *target,
 			struct k2i_mount_lane *lane, struct k2i_reload *told)
 {
 	char *home = mount->lanes.names[lane->index];
 	int status;
 
-	*lane = (struct k2i_mount_lane){.index = lane->index, .state = K2I_LANE_FREE, .ring_fd = -1};
 	k2i_spread_home(target->host, target->port, home);
 	status = ring_prepare(mount, setup, lane, told);
 	lane->target = target;
@@ -107,6 +125,50 @@ static int lane_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, 
 	if (status && !told->error[0])
 		(void)snprintf(told->error, sizeof(told->error), "%s: %s", home, strerror(-status));
 	return status;
+}
+
+static int plugin_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, const struct k2i_rule *rule,
+			  struct k2i_mount_lane *lane, struct k2i_reload *told)
+{
+	int status = k2i_lane_plugin_begin(&mount->lanes, lane, setup->config.settings, rule);
+
+	if (status == 0)
+		status = ring_prepare(mount, setup, lane, told);
+	if (status && !told->error[0])
+		(void)snprintf(told->error, sizeof(told->error), "%s:%u: PLUGIN of %s: %s", rule->place.file,
+			       rule->place.line, rule->target, strerror(-status));
+	return status;
+}
+
+/* Those of rules that are as they were go on. */
+static int plugins_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, struct k2i_change *change,
+			   struct k2i_reload *told)
+{
+	const struct k2i_settings *settings = setup->config.settings;
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+	uint64_t kept = 0;
+
+	for (size_t number = 0; number < settings->rule_count; number++) {
+		const struct k2i_rule *rule = &settings->rules[number];
+		struct k2i_mount_lane *lane = rule->plugin ? k2i_lane_plugin_find(lanes, settings, rule) : NULL;
+		int status;
+
+		if (!rule->plugin || lane) {
+			kept |= lane ? k2i_lane_bit(lane) : 0;
+			continue;
+		}
+		lane = lane_begin(mount, setup, change, told);
+		status = lane ? plugin_prepare(mount, setup, rule, lane, told) : -ENOSPC;
+		if (status)
+			return status;
+		change->plugins |= k2i_lane_bit(lane);
+	}
+	for (unsigned at = 0; at < lanes->count; at++) {
+		if (lanes->lane[at].plugin && lanes->lane[at].state == K2I_LANE_TAKES)
+			change->removed |= k2i_lane_bit(&lanes->lane[at]) & ~kept;
+	}
+	change->plugins |= change->removed;
+	return 0;
 }
 
 /* Receivers that are not in the list any more. */
@@ -135,28 +197,22 @@ int k2i_change_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, s
 		k2i_spread_home(config->targets[at].host, config->targets[at].port, home);
 		lane = lane_find(&mount->lanes, home);
 		if (!lane) {
-			lane = lane_free(&mount->lanes, change->added);
-			if (!lane) {
-				(void)snprintf(
-					told->error, sizeof(told->error),
-					"%s: with the receivers that were removed and are not empty yet, a mount "
-					"can have %u",
-					config->settings->file, K2I_LANE_COUNT_MAX);
-				status = -ENOSPC;
+			lane = lane_begin(mount, setup, change, told);
+			status = lane ? lane_prepare(mount, setup, &config->targets[at], lane, told) : -ENOSPC;
+			if (!lane)
 				break;
-			}
-			change->added |= k2i_lane_bit(lane);
-			status = lane_prepare(mount, setup, &config->targets[at], lane, told);
 		} else if (lane->state == K2I_LANE_EMPTIES) {
 			change->returning |= k2i_lane_bit(lane);
 		}
 		change->taker[at] = lane->index;
 	}
+	if (status == 0)
+		status = plugins_prepare(mount, setup, change, told);
 	if (status) {
 		k2i_change_undo(mount, change);
 		return status;
 	}
-	change->removed = removed_find(&mount->lanes, change);
+	change->removed |= removed_find(&mount->lanes, change);
 	K2I_CRASH(mount_lanes_prepared);
 	return 0;
 }
@@ -186,7 +242,7 @@ void k2i_change_take(struct k2i_mount *mount, const struct k2i_change *change)
 	struct k2i_mount_lanes *lanes = &mount->lanes;
 
 	k2i_journal_keep(lanes, offsetof(struct k2i_mount_lanes, lane));
-	if (change->added | change->returning | change->removed) {
+	if ((change->added | change->returning | change->removed) & ~change->plugins) {
 		memcpy(lanes->former, lanes->taker, sizeof(lanes->former));
 		lanes->formers = lanes->takers;
 		for (unsigned at = 0; at < lanes->count; at++) {
@@ -202,9 +258,12 @@ void k2i_change_take(struct k2i_mount *mount, const struct k2i_change *change)
 	lanes->spread = lanes->takers > 1 ? options->spread : K2HFT_SPREAD_HASH;
 	lanes->chosen = lanes->last = lanes->likely = NULL;
 	lanes->chosen_bytes = 0;
-	for (unsigned at = 0; at < lanes->takers; at++) {
-		struct k2hft_ring_stats stats = k2i_ring_stats_get(lanes->lane[lanes->taker[at]].ring);
+	for (unsigned at = 0; at < lanes->count; at++) {
+		struct k2hft_ring_stats stats;
 
+		if (!(change->added & k2i_lane_bit(&lanes->lane[at])))
+			continue;
+		stats = k2i_ring_stats_get(lanes->lane[at].ring);
 		if (stats.payload_bytes_max < lanes->chunk_bytes_max)
 			lanes->chunk_bytes_max = stats.payload_bytes_max;
 	}
@@ -227,6 +286,17 @@ void k2i_change_undo(struct k2i_mount *mount, const struct k2i_change *change)
 	}
 }
 
+static void plugin_follow(const struct k2i_mount_lane *lane, const struct k2i_change *change)
+{
+	if (change->added & k2i_lane_bit(lane))
+		k2i_log(K2HFT_LOG_INFO, "mount: PLUGIN of %s begins: %s", lane->plugin->rule.target,
+			lane->plugin->rule.plugin);
+	else if (change->removed & k2i_lane_bit(lane))
+		k2i_log(K2HFT_LOG_INFO, "mount: PLUGIN of %s ends when it has read what waits, %llu records: %s",
+			lane->plugin->rule.target, (unsigned long long)k2i_ring_stats_get(lane->ring).unacked_records,
+			lane->plugin->rule.plugin);
+}
+
 void k2i_change_follow(struct k2i_mount *mount, const struct k2i_change *change)
 {
 	struct k2i_mount_lanes *lanes = &mount->lanes;
@@ -234,6 +304,8 @@ void k2i_change_follow(struct k2i_mount *mount, const struct k2i_change *change)
 	for (unsigned at = 0; at < lanes->count; at++) {
 		struct k2i_mount_lane *lane = &lanes->lane[at];
 
+		if (lane->plugin)
+			plugin_follow(lane, change);
 		if (lane->plugin || !k2i_lane_used(lane))
 			continue;
 		if (k2hft_client_others_set(lane->client, lane->others, lane->others_count))
@@ -250,12 +322,13 @@ void k2i_change_follow(struct k2i_mount *mount, const struct k2i_change *change)
 
 /* ---- files */
 
-static bool file_is_ring(const char *file, int ring_fd)
+/* The keeper's number of the ring is another descriptor of a worker that has made it. */
+static bool file_is_ring(const char *file, const struct k2hft_ring *ring)
 {
 	struct stat named, kept;
 
-	return stat(file, &named) == 0 && fstat(ring_fd, &kept) == 0 && named.st_dev == kept.st_dev &&
-	       named.st_ino == kept.st_ino;
+	return stat(file, &named) == 0 && fstat(k2hft_ring_descriptor(ring), &kept) == 0 &&
+	       named.st_dev == kept.st_dev && named.st_ino == kept.st_ino;
 }
 
 /* Another ring that has the name keeps it until it is gone. */
@@ -270,20 +343,38 @@ static void file_name(struct k2i_mount *mount, const struct k2i_mount_lane *lane
 	/* In the directory where it is, by whichever way the configuration leads there. */
 	(void)memmove(wanted + (strrchr(file, '/') - file), name, strlen(name) + 1);
 	(void)memcpy(wanted, file, (size_t)(strrchr(file, '/') - file));
-	if (access(wanted, F_OK) && file_is_ring(file, lane->ring_fd))
+	if (access(wanted, F_OK) && file_is_ring(file, lane->ring))
 		(void)rename(file, wanted);
 	K2I_CRASH(mount_ring_renamed);
-	if (!file_is_ring(wanted, lane->ring_fd))
+	if (!file_is_ring(wanted, lane->ring))
 		return;
 	k2i_journal_keep(file, PATH_MAX);
 	(void)snprintf(file, PATH_MAX, "%s", wanted);
 	k2i_journal_step();
 }
 
+/* A start looks for what a plug-in has not read under the first name of its TARGET. */
+static void plugin_name(struct k2i_mount *mount, const struct k2i_mount_lane *lane)
+{
+	char name[K2I_SPREAD_HOME_BYTES], *own = mount->lanes.names[lane->index];
+
+	k2i_lane_plugin_name(&mount->lanes, lane, name);
+	if (strcmp(name, own) == 0)
+		return;
+	k2i_journal_keep(own, sizeof(name));
+	memcpy(own, name, sizeof(name));
+	k2i_journal_step();
+	file_name(mount, lane);
+}
+
 void k2i_lanes_name_files(struct k2i_mount *mount)
 {
 	for (unsigned at = 0; at < mount->lanes.takers; at++)
 		file_name(mount, &mount->lanes.lane[mount->lanes.taker[at]]);
+	for (unsigned at = 0; at < mount->lanes.count; at++) {
+		if (mount->lanes.lane[at].plugin && mount->lanes.lane[at].state == K2I_LANE_TAKES)
+			plugin_name(mount, &mount->lanes.lane[at]);
+	}
 }
 
 /* ---- the end of a lane */
@@ -307,9 +398,11 @@ static bool lane_is_empty(const struct k2i_mount *mount, struct k2i_mount_lane *
 	struct k2hft_client_stats client = K2HFT_CLIENT_STATS_INIT;
 	struct k2hft_ring_stats ring = k2i_ring_stats_get(lane->ring);
 
-	(void)k2hft_client_stats(lane->client, &client);
 	if (lane->missing_newline_first || ring.producers > 1 || k2i_handles_use(mount, k2i_lane_bit(lane)))
 		return false;
+	if (lane->plugin)
+		return ring.head >= ring.tail && k2i_feeder_leave(mount, lane);
+	(void)k2hft_client_stats(lane->client, &client);
 	if (ring.head >= ring.tail && k2hft_client_drain(lane->client, 0) == 0 && !client.unsettled)
 		return true;
 	if (!lane_is_given_up(mount, lane, client.state, k2i_clock_now_ns()))
@@ -330,7 +423,7 @@ static void lane_end(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 	const char *file = mount->lanes.ring_files[lane->index];
 
 	K2I_CRASH(mount_lane_empty);
-	if (*file && file_is_ring(file, lane->ring_fd))
+	if (*file && file_is_ring(file, lane->ring))
 		(void)unlink(file);
 	K2I_CRASH(mount_lane_unlinked);
 	lane_drop(lane);
@@ -338,7 +431,10 @@ static void lane_end(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 	k2i_queues_leave(mount->queues, k2i_lane_bit(lane));
 	mount->lanes.changed &= ~k2i_lane_bit(lane);
 	mount->lanes.claimed = &mount->lanes.lane[mount->lanes.taker[0]];
-	k2i_log(K2HFT_LOG_INFO, "mount: %s: its ring is empty, and gone", mount->lanes.names[lane->index]);
+	k2i_log(K2HFT_LOG_INFO, "mount: %s: its ring is empty, and gone",
+		lane->plugin ? lane->plugin->rule.target : mount->lanes.names[lane->index]);
+	k2i_journal_free(lane->plugin);
+	lane->plugin = NULL;
 	lane->state = K2I_LANE_ENDED;
 	(void)k2i_worker_say(mount, K2I_WORD_LANES);
 }
@@ -354,7 +450,9 @@ void k2i_lanes_end(struct k2i_mount *mount)
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
 		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
 
-		if (lane->state == K2I_LANE_EMPTIES && lane_is_empty(mount, lane))
-			lane_end(mount, lane);
+		if (lane->state != K2I_LANE_EMPTIES || !lane_is_empty(mount, lane))
+			continue;
+		lane_end(mount, lane);
+		k2i_lanes_name_files(mount);
 	}
 }

@@ -11,15 +11,16 @@ struct k2i_mount;
 struct k2i_reload;
 struct k2i_setup;
 
-/* Another list of receivers: in the worker, between two requests. */
+/* Another list of receivers, and of rules with PLUGIN: in the worker, between two requests. */
 struct k2i_change {
 	unsigned takers;
 	unsigned taker[K2I_LANE_COUNT_MAX]; /* lanes, in the order of the new list */
 	uint64_t added, returning, removed; /* returning: it was removed before, and its lane is there still */
+	uint64_t plugins;                   /* of those, lanes of rules with PLUGIN */
 };
 
 /*
- * Finds the lanes of a setup's receivers, and makes those that are missing, with rings, which the keeper has then, and
+ * Finds the lanes of a setup's receivers and PLUGINs, and makes those that are missing, with rings, which the keeper has then, and
  * clients. -errno, with a text in `told`, and then nothing is left of it.
  */
 int k2i_change_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, struct k2i_change *change,

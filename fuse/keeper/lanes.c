@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "fuse/base/journal.h"
 #include "fuse/base/mount.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/device/loop.h"
@@ -24,7 +25,89 @@ static struct unnamed {
 } unnamed[K2I_LANE_COUNT_MAX];
 static struct k2hft_target others[K2I_LANE_COUNT_MAX][K2I_LANE_COUNT_MAX];
 
-/* A lane for each rule with a PLUGIN, with a name that a file can have. */
+static char *text_put(char **at, const char *text)
+{
+	size_t bytes = text ? strlen(text) + 1 : 0;
+	char *put = text ? memcpy(*at, text, bytes) : NULL;
+
+	*at += bytes;
+	return put;
+}
+
+static struct k2i_lane_plugin *plugin_copy(const struct k2i_rule *rule)
+{
+	size_t bytes = strlen(rule->target) + 1 + strlen(rule->plugin) + 1 +
+		       (rule->output_file ? strlen(rule->output_file) + 1 : 0);
+	struct k2i_lane_plugin *made = k2i_journal_alloc(sizeof(*made) + bytes);
+	char *at = (char *)(made + 1);
+
+	if (!made)
+		return NULL;
+	*made = (struct k2i_lane_plugin){.rule = {.directory = rule->directory,
+						  .transfer = rule->transfer,
+						  .plugin_transfers = rule->plugin_transfers,
+						  .target = text_put(&at, rule->target),
+						  .plugin = text_put(&at, rule->plugin),
+						  .output_file = text_put(&at, rule->output_file)}};
+	return made;
+}
+
+void k2i_lane_plugin_name(const struct k2i_mount_lanes *lanes, const struct k2i_mount_lane *lane,
+			  char name[K2I_SPREAD_HOME_BYTES])
+{
+	uint64_t hash = k2i_hash(lane->plugin->rule.target, strlen(lane->plugin->rule.target));
+	unsigned at;
+
+	do {
+		(void)snprintf(name, K2I_SPREAD_HOME_BYTES, "plugin-%016" PRIx64, hash++);
+		at = 0;
+		while (at < lanes->count && (&lanes->lane[at] == lane || !k2i_lane_used(&lanes->lane[at]) ||
+					     strcmp(lanes->names[at], name) != 0))
+			at++;
+	} while (at < lanes->count);
+}
+
+int k2i_lane_plugin_begin(struct k2i_mount_lanes *lanes, struct k2i_mount_lane *lane,
+			  const struct k2i_settings *settings, const struct k2i_rule *rule)
+{
+	char name[K2I_SPREAD_HOME_BYTES];
+
+	lane->plugin = plugin_copy(rule);
+	if (!lane->plugin)
+		return -ENOMEM;
+	lane->plugin->mode = settings->copy_mode;
+	for (unsigned at = 0; at < lanes->count; at++) {
+		if (k2i_lane_used(&lanes->lane[at]) && lanes->lane[at].plugin &&
+		    lane->plugin->turn <= lanes->lane[at].plugin->turn)
+			lane->plugin->turn = lanes->lane[at].plugin->turn + 1;
+	}
+	k2i_lane_plugin_name(lanes, lane, name);
+	memcpy(lanes->names[lane->index], name, sizeof(name));
+	return 0;
+}
+
+static bool text_same(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+struct k2i_mount_lane *k2i_lane_plugin_find(struct k2i_mount_lanes *lanes, const struct k2i_settings *settings,
+					    const struct k2i_rule *rule)
+{
+	for (unsigned at = 0; at < lanes->count; at++) {
+		const struct k2i_lane_plugin *plugin = lanes->lane[at].plugin;
+
+		if (lanes->lane[at].state == K2I_LANE_TAKES && plugin && plugin->mode == settings->copy_mode &&
+		    plugin->rule.directory == rule->directory &&
+		    plugin->rule.plugin_transfers == rule->plugin_transfers &&
+		    text_same(plugin->rule.target, rule->target) && text_same(plugin->rule.plugin, rule->plugin) &&
+		    text_same(plugin->rule.output_file, rule->output_file))
+			return &lanes->lane[at];
+	}
+	return NULL;
+}
+
+/* A lane for each rule with a PLUGIN. */
 static int plugin_lanes_make(struct k2i_mount *mount)
 {
 	const struct k2i_settings *settings = mount->settings;
@@ -40,12 +123,9 @@ static int plugin_lanes_make(struct k2i_mount *mount)
 				settings->file, K2I_LANE_COUNT_MAX);
 			return -EINVAL;
 		}
-		lanes->lane[lanes->count].plugin = rule;
-		lanes->lane[lanes->count].state = K2I_LANE_TAKES;
-		(void)snprintf(lanes->names[lanes->count], sizeof(lanes->names[0]), "plugin-%016" PRIx64,
-			       k2i_hash(rule->target, strlen(rule->target)));
-		lanes->count++;
-		lanes->plugins++;
+		if (k2i_lane_plugin_begin(lanes, &lanes->lane[lanes->count], settings, rule))
+			return -ENOMEM;
+		lanes->lane[lanes->count++].state = K2I_LANE_TAKES;
 	}
 	return 0;
 }

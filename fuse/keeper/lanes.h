@@ -6,14 +6,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "fuse/base/lane.h"
+
 struct k2hft_ring;
 struct k2hft_target;
 struct k2i_mount;
-struct k2i_mount_lane;
 struct k2i_sender_config;
 
 /* A lane for each receiver of the mount's configuration, and one for each rule with a PLUGIN; -EINVAL, which is logged. */
 int k2i_lanes_make(struct k2i_mount *mount);
+/*
+ * PLUGIN of a rule: its lane, whose command, output and files are as the rule says, NULL: there is none; what another one
+ * keeps of the rule, -ENOMEM; and a name
+ * that a file can have, another one while a former lane of the TARGET is there.
+ */
+struct k2i_mount_lane *k2i_lane_plugin_find(struct k2i_mount_lanes *lanes, const struct k2i_settings *settings,
+					    const struct k2i_rule *rule);
+int k2i_lane_plugin_begin(struct k2i_mount_lanes *lanes, struct k2i_mount_lane *lane,
+			  const struct k2i_settings *settings, const struct k2i_rule *rule);
+void k2i_lane_plugin_name(const struct k2i_mount_lanes *lanes, const struct k2i_mount_lane *lane,
+			  char name[K2I_SPREAD_HOME_BYTES]);
 /* Each process: the lanes go to receivers as the mount's configuration has them. */
 void k2i_lanes_aim(struct k2i_mount *mount);
 /* The name of a receiver, "HOST:PORT", in parts of `room`; false: it is none. */

@@ -49,13 +49,48 @@ static int lane_add(struct k2i_mount *mount, const char *file, const char *home)
 	return 0;
 }
 
+/* PLUGIN had changed when the mount ended: its ring, behind which this one is read. NULL: none. */
+static struct k2i_mount_lane *plugin_former(struct k2i_mount_lanes *lanes, const char *name)
+{
+	const size_t word = strcspn(name, "-") + 1;
+
+	for (unsigned at = 0; at < lanes->count && name[word - 1]; at++) {
+		const char *own = lanes->names[at];
+
+		if (lanes->lane[at].plugin && lanes->lane[at].state == K2I_LANE_TAKES &&
+		    strncmp(name, own, word) == 0 &&
+		    strtoull(name + word, NULL, 16) - strtoull(own + word, NULL, 16) < K2I_LANE_COUNT_MAX)
+			return &lanes->lane[at];
+	}
+	return NULL;
+}
+
+static int plugin_add(struct k2i_mount *mount, const char *file, const char *name)
+{
+	struct k2i_mount_lanes *lanes = &mount->lanes;
+	struct k2i_mount_lane *former = plugin_former(lanes, name), *lane = &lanes->lane[lanes->count];
+
+	if (!former || lanes->count == K2I_LANE_COUNT_MAX || strlen(file) >= sizeof(lanes->ring_files[0]) ||
+	    k2i_lane_plugin_begin(lanes, lane, mount->settings, &former->plugin->rule))
+		return -EINVAL;
+	(void)snprintf(lanes->names[lane->index], sizeof(lanes->names[0]), "%s", name);
+	memcpy(lanes->ring_files[lane->index], file, strlen(file) + 1);
+	lane->state = K2I_LANE_TAKES;
+	former->state = K2I_LANE_EMPTIES;
+	lanes->count++;
+	return 0;
+}
+
 static void ring_take(struct k2i_mount *mount, const char *file, const char *home)
 {
 	uint64_t records = lanes_have(&mount->lanes, file) ? 0 : ring_records(file);
 
 	if (records == 0)
 		return;
-	if (!mount->settings->queue_fresh && lane_add(mount, file, home) == 0)
+	if (!mount->settings->queue_fresh && plugin_add(mount, file, home) == 0)
+		k2i_log(K2HFT_LOG_INFO, "mount: %s keeps %llu records for a PLUGIN that had changed", file,
+			(unsigned long long)records);
+	else if (!mount->settings->queue_fresh && lane_add(mount, file, home) == 0)
 		k2i_log(K2HFT_LOG_INFO, "mount: %s keeps %llu records of a receiver that has left: they are sent", file,
 			(unsigned long long)records);
 	else

@@ -55,16 +55,6 @@ uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file)
 	return signature;
 }
 
-/* Its lanes are those of a start, and its processes go on with their files. */
-static bool settings_have_plugin(const struct k2i_settings *settings)
-{
-	size_t number = 0;
-
-	while (number < settings->rule_count && !settings->rules[number].plugin)
-		number++;
-	return number < settings->rule_count;
-}
-
 static int settings_take(const struct k2i_mount *mount, const struct k2i_settings *before,
 			 const struct k2i_settings *settings, struct k2i_reload *told)
 {
@@ -76,9 +66,6 @@ static int settings_take(const struct k2i_mount *mount, const struct k2i_setting
 			       settings->file);
 	else if (below)
 		(void)snprintf(told->error, sizeof(told->error), "%s: " K2I_BELOW_TEXT, settings->file, below);
-	else if (settings_have_plugin(before) || settings_have_plugin(settings))
-		(void)snprintf(told->error, sizeof(told->error), "%s: a mount with PLUGIN needs a restart",
-			       settings->file);
 	else if (k2i_settings_restart(before, settings, false, told->restart, sizeof(told->restart), place,
 				      sizeof(place)))
 		(void)snprintf(told->error, sizeof(told->error), "%s: %s changed, which needs a restart", place,

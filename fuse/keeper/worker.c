@@ -132,6 +132,7 @@ static int reload(struct k2i_mount *mount)
 
 	mount->loop->reloads = false;
 	k2hft_lease_end(&mount->loop->lease);
+	k2i_feeder_pause(mount);
 	anew = k2i_reload_run(mount);
 	mount->loop->lease = (struct k2hft_lease){.client = NULL};
 	for (unsigned at = 0; at < mount->lanes.count; at++) {
@@ -140,7 +141,7 @@ static int reload(struct k2i_mount *mount)
 		k2hft_client_close(mount->lanes.lane[at].client);
 		mount->lanes.lane[at].client = NULL;
 	}
-	status = clients_open(mount) ? -EAGAIN : 0;
+	status = clients_open(mount) || k2i_feeder_start(mount, mount->loop->progress_fd) ? -EAGAIN : 0;
 	k2i_line_limits_set(mount);
 	(void)k2i_worker_say(mount, K2I_WORD_RELOADED);
 	return status;

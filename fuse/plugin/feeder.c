@@ -48,14 +48,16 @@ static int fed_output_open(void *argument)
 {
 	struct k2i_fed *fed = argument;
 
-	return fed->piped ? k2i_fed_pipe(fed) : k2i_outputfile_lend(fed->lane->feeder->mount, fed->match, fed->path);
+	return fed->piped ? k2i_fed_pipe(fed)
+			  : k2i_outputfile_lend(fed->lane->feeder->mount, fed->lane->lane->plugin, fed->path);
 }
 
 static bool fed_output_in_place(void *argument, int output)
 {
 	struct k2i_fed *fed = argument;
 
-	return fed->piped || k2i_outputfile_lent_in_place(fed->lane->feeder->mount, fed->match, fed->path, output);
+	return fed->piped ||
+	       k2i_outputfile_lent_in_place(fed->lane->feeder->mount, fed->lane->lane->plugin, fed->path, output);
 }
 
 static void fed_taken(void *argument, struct k2i_plugin_block *block, int error)
@@ -100,10 +102,9 @@ static struct k2i_fed *fed_make(struct k2i_fed_lane *lane, const char *path)
 		return NULL;
 	memcpy(fed->path, path, room);
 	fed->lane = lane;
-	fed->match = k2i_rules_find(mount->rules, path);
 	fed->reads = -1;
-	fed->piped = lane->lane->plugin->plugin_transfers ||
-		     k2i_outputfile_inside(mount, fed->match, path, inside, sizeof(inside)) != 0;
+	fed->piped = lane->lane->plugin->rule.plugin_transfers ||
+		     k2i_outputfile_lent_inside(mount, lane->lane->plugin, path, inside, sizeof(inside)) != 0;
 	if (k2i_plugin_open(lane->plugins, path, fed, &fed->plugin)) {
 		free(fed);
 		return NULL;
@@ -115,6 +116,15 @@ static struct k2i_fed *fed_make(struct k2i_fed_lane *lane, const char *path)
 	return fed;
 }
 
+static bool lane_covers(const struct k2i_fed_lane *lane, const char *path)
+{
+	const struct k2i_rule *rule = &lane->lane->plugin->rule;
+	size_t bytes = strlen(rule->target);
+
+	return strncmp(path, rule->target, bytes) == 0 &&
+	       (rule->directory ? bytes == 0 || path[bytes] == '/' : path[bytes] == '\0');
+}
+
 /* NULL: no memory, or nobody knows the stream, as in a ring file of another configuration. */
 static struct k2i_fed *fed_of(struct k2i_fed_lane *lane, uint32_t stream_id, bool *unknown)
 {
@@ -123,7 +133,7 @@ static struct k2i_fed *fed_of(struct k2i_fed_lane *lane, uint32_t stream_id, boo
 	uint32_t generation;
 
 	*unknown = k2hft_stream_find(lane->lane->ring, stream_id, &stream, &generation) != 0 ||
-		   !k2i_rules_find(lane->feeder->mount->rules, stream.path);
+		   !lane_covers(lane, stream.path);
 	if (*unknown || (fed && fed->generation == generation))
 		return *unknown ? NULL : fed;
 	for (fed = lane->fed; fed && (fed->closing || strcmp(fed->path, stream.path) != 0); fed = fed->next)
@@ -146,17 +156,18 @@ static void fed_close(struct k2i_fed *fed)
 	k2i_plugin_close(fed->plugin);
 }
 
-/* Whether its last writer has ended, and all is read that was written; a rule of one file goes on. */
+/* Whether its last writer has ended, and all is read that was written; a rule of one file goes on, while it is there. */
 static bool fed_is_over(const struct k2i_fed *fed)
 {
+	const struct k2i_mount_lane *lane = fed->lane->lane;
+	struct k2hft_ring_stats ring = k2i_ring_stats_get(lane->ring);
 	struct k2hft_stream stream;
 	uint32_t generation;
 
-	if (atomic_load(&fed->lane->feeder->ending))
+	if (atomic_load(&fed->lane->feeder->ending) || (lane->state == K2I_LANE_EMPTIES && ring.tail == ring.read))
 		return true;
-	return fed->lane->lane->plugin->directory && fed->stream_id &&
-	       (k2hft_stream_find(fed->lane->lane->ring, fed->stream_id, &stream, &generation) ||
-		generation != fed->generation);
+	return lane->plugin->rule.directory && fed->stream_id &&
+	       (k2hft_stream_find(lane->ring, fed->stream_id, &stream, &generation) || generation != fed->generation);
 }
 
 static void feds_look(struct k2i_fed_lane *lane)
@@ -191,7 +202,7 @@ static void block_push(struct k2i_fed_lane *lane, struct k2i_fed *fed, struct k2
 	if (!block)
 		return;
 	block->owner = span;
-	block->binary = lane->feeder->mount->settings->binary;
+	block->binary = lane->feeder->binary;
 	(void)pthread_mutex_lock(&lane->feeder->mutex);
 	span->unread++;
 	(void)pthread_mutex_unlock(&lane->feeder->mutex);
@@ -275,10 +286,10 @@ static bool lane_release(struct k2i_fed_lane *lane)
 
 static size_t polled_count(struct k2i_feeder *feeder)
 {
-	size_t count = 1 + feeder->lane_count;
+	size_t count = 1;
 
-	for (unsigned at = 0; at < feeder->lane_count; at++)
-		for (struct k2i_fed *fed = feeder->lanes[at].fed; fed; fed = fed->next)
+	for (const struct k2i_fed_lane *lane = feeder->lanes; lane; lane = lane->next, count++)
+		for (const struct k2i_fed *fed = lane->fed; fed; fed = fed->next)
 			count++;
 	return count;
 }
@@ -301,9 +312,7 @@ static void feeder_await(struct k2i_feeder *feeder, int timeout_ms)
 	}
 	feeder->polled[at++] = (struct pollfd){.fd = feeder->wake, .events = POLLIN};
 	(void)pthread_mutex_lock(&feeder->mutex);
-	for (unsigned number = 0; number < feeder->lane_count; number++) {
-		struct k2i_fed_lane *lane = &feeder->lanes[number];
-
+	for (const struct k2i_fed_lane *lane = feeder->lanes; lane; lane = lane->next) {
 		feeder->polled[at++] =
 			(struct pollfd){.fd = k2hft_ring_wake_descriptor(lane->lane->ring), .events = POLLIN};
 		for (struct k2i_fed *fed = lane->fed; fed; fed = fed->next)
@@ -316,105 +325,36 @@ static void feeder_await(struct k2i_feeder *feeder, int timeout_ms)
 		(void)!read(feeder->wake, &woken, sizeof(woken));
 }
 
-static void *feeder_run(void *argument)
+/* Whether a former one of its TARGET has something to do still. */
+static bool lane_waits(const struct k2i_fed_lane *lane)
 {
-	struct k2i_feeder *feeder = argument;
+	const struct k2i_lane_plugin *own = lane->lane->plugin;
 
-	while (!atomic_load(&feeder->stopping)) {
-		bool more = false, released = false;
-		unsigned at;
+	for (const struct k2i_fed_lane *other = lane->feeder->lanes; other; other = other->next) {
+		struct k2hft_ring_stats ring = k2i_ring_stats_get(other->lane->ring);
 
-		for (at = 0; at < feeder->lane_count; at++) {
-			released |= lane_release(&feeder->lanes[at]);
-			more |= lane_read(&feeder->lanes[at]);
-			feds_look(&feeder->lanes[at]);
-			(void)k2hft_ring_recover(feeder->lanes[at].lane->ring);
-		}
-		if (released)
-			loop_wake(feeder);
-		for (at = 0; at < feeder->lane_count; at++)
-			more |= !k2hft_ring_sleep(feeder->lanes[at].lane->ring);
-		feeder_await(feeder, more ? 0 : LOOK_MS);
-		for (at = 0; at < feeder->lane_count; at++)
-			k2hft_ring_awake(feeder->lanes[at].lane->ring);
+		if (other->lane->plugin->turn < own->turn && (other->fed || ring.tail != ring.head) &&
+		    strcmp(other->lane->plugin->rule.target, own->rule.target) == 0)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-/* Contract ----------------------------------------------------------------------------------------------------------- */
-
-static int lane_start(struct k2i_feeder *feeder, struct k2i_fed_lane *lane)
+/* Whether its turn has come. A file's own process is there from then on. */
+static bool lane_begin(struct k2i_fed_lane *lane)
 {
-	const struct k2i_rule *rule = lane->lane->plugin;
-	struct k2i_fed *fed;
-	char message[512] = "no memory";
-	int status = k2i_plugin_command_parse(rule->plugin, &lane->command, message, sizeof(message));
+	const struct k2i_mount_lane *of = lane->lane;
+	struct k2i_fed *fed = NULL;
 
-	lane->last = &lane->first;
-	if (status) {
-		k2i_log(K2HFT_LOG_ERROR, "mount: PLUGIN = %s: %s", rule->plugin, message);
-		return status;
+	if (lane->begun || lane_waits(lane))
+		return lane->begun;
+	if (!of->plugin->rule.directory && of->state == K2I_LANE_TAKES) {
+		fed = fed_make(lane, of->plugin->rule.target);
+		if (!fed)
+			return false;
+		k2i_plugin_begin(fed->plugin);
 	}
-	lane->options = (struct k2i_plugins_options){
-		.command = lane->command,
-		.area = "mount",
-		.ops = &fed_ops,
-		.stop_ns = STOP_NS,
-		.starts = &feeder->starts,
-		.deaths = &feeder->deaths,
-		.refed_bytes = &feeder->refed_bytes,
-	};
-	status = k2i_plugins_start(&lane->options, &lane->plugins);
-	if (status || rule->directory)
-		return status;
-	fed = fed_make(lane, rule->target);
-	if (!fed)
-		return -ENOMEM;
-	k2i_plugin_begin(fed->plugin);
-	return 0;
-}
-
-/* Handles of a worker that died have what its plug-ins wrote. */
-static void handles_release(struct k2i_mount *mount)
-{
-	struct k2i_handle *handle;
-
-	for (uint32_t number = 0; (handle = k2i_handle_next(mount->handles, &number));) {
-		if (handle->plugin && !handle->released)
-			k2i_write_release(mount, handle);
-	}
-}
-
-int k2i_feeder_start(struct k2i_mount *mount, int wake_fd)
-{
-	unsigned count = mount->lanes.plugins;
-	struct k2i_feeder *feeder;
-	int status = 0;
-
-	if (!count)
-		return 0;
-	handles_release(mount);
-	feeder = calloc(1, sizeof(*feeder) + count * sizeof(feeder->lanes[0]));
-	if (!feeder)
-		return -ENOMEM;
-	mount->feeder = feeder;
-	feeder->mount = mount;
-	feeder->loop_wake = wake_fd;
-	(void)pthread_mutex_init(&feeder->mutex, NULL);
-	feeder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (feeder->wake < 0)
-		return -errno;
-	for (; status == 0 && feeder->lane_count < count; feeder->lane_count++) {
-		struct k2i_fed_lane *lane = &feeder->lanes[feeder->lane_count];
-
-		lane->feeder = feeder;
-		lane->lane = &mount->lanes.lane[mount->lanes.takers + feeder->lane_count];
-		status = lane_start(feeder, lane);
-	}
-	if (status == 0)
-		status = k2i_thread_start(&feeder->thread, feeder_run, feeder);
-	feeder->started = status == 0;
-	return status;
+	return lane->begun = true;
 }
 
 static void lane_stop(struct k2i_fed_lane *lane)
@@ -435,20 +375,184 @@ static void lane_stop(struct k2i_fed_lane *lane)
 		lane->first = span->next;
 		free(span);
 	}
+	free(lane);
+}
+
+static void lanes_leave(struct k2i_feeder *feeder)
+{
+	struct k2i_fed_lane **place = &feeder->lanes, *lane;
+
+	while ((lane = *place) != NULL) {
+		if (!atomic_load(&lane->leaving)) {
+			place = &lane->next;
+			continue;
+		}
+		(void)pthread_mutex_lock(&feeder->mutex);
+		*place = lane->next;
+		(void)pthread_mutex_unlock(&feeder->mutex);
+		lane_stop(lane);
+		loop_wake(feeder);
+	}
+}
+
+static void *feeder_run(void *argument)
+{
+	struct k2i_feeder *feeder = argument;
+	struct k2i_fed_lane *lane;
+
+	while (!atomic_load(&feeder->stopping)) {
+		bool more = false, released = false;
+
+		lanes_leave(feeder);
+		for (lane = feeder->lanes; lane; lane = lane->next) {
+			released |= lane_release(lane);
+			more |= lane->begun && lane_read(lane);
+			feds_look(lane);
+			(void)k2hft_ring_recover(lane->lane->ring);
+		}
+		if (released)
+			loop_wake(feeder);
+		for (lane = feeder->lanes; lane; lane = lane->next)
+			more |= lane->begun ? !k2hft_ring_sleep(lane->lane->ring) : lane_begin(lane);
+		feeder_await(feeder, more ? 0 : LOOK_MS);
+		for (lane = feeder->lanes; lane; lane = lane->next)
+			k2hft_ring_awake(lane->lane->ring);
+	}
+	return NULL;
+}
+
+/* Contract ----------------------------------------------------------------------------------------------------------- */
+
+static int lane_start(struct k2i_feeder *feeder, struct k2i_mount_lane *of)
+{
+	struct k2i_fed_lane *lane = calloc(1, sizeof(*lane));
+	char message[512] = "no memory";
+	int status = lane ? k2i_plugin_command_parse(of->plugin->rule.plugin, &lane->command, message, sizeof(message))
+			  : -ENOMEM;
+
+	if (status) {
+		k2i_log(K2HFT_LOG_ERROR, "mount: PLUGIN = %s: %s", of->plugin->rule.plugin, message);
+		free(lane);
+		return status;
+	}
+	lane->feeder = feeder;
+	lane->lane = of;
+	lane->last = &lane->first;
+	lane->options = (struct k2i_plugins_options){
+		.command = lane->command,
+		.area = "mount",
+		.ops = &fed_ops,
+		.stop_ns = STOP_NS,
+		.starts = &feeder->starts,
+		.deaths = &feeder->deaths,
+		.refed_bytes = &feeder->refed_bytes,
+	};
+	status = k2i_plugins_start(&lane->options, &lane->plugins);
+	lane->next = feeder->lanes;
+	feeder->lanes = lane;
+	return status;
+}
+
+/* Handles of a worker that died have what its plug-ins wrote. */
+static void handles_release(struct k2i_mount *mount)
+{
+	struct k2i_handle *handle;
+
+	for (uint32_t number = 0; (handle = k2i_handle_next(mount->handles, &number));) {
+		if (handle->plugin && !handle->released)
+			k2i_write_release(mount, handle);
+	}
+}
+
+static int feeder_make(struct k2i_mount *mount, int wake_fd)
+{
+	struct k2i_feeder *feeder = calloc(1, sizeof(*feeder));
+
+	if (!feeder)
+		return -ENOMEM;
+	handles_release(mount);
+	mount->feeder = feeder;
+	feeder->mount = mount;
+	feeder->loop_wake = wake_fd;
+	feeder->binary = mount->settings->binary;
+	(void)pthread_mutex_init(&feeder->mutex, NULL);
+	feeder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return feeder->wake < 0 ? -errno : 0;
+}
+
+static struct k2i_fed_lane *lane_of(const struct k2i_feeder *feeder, const struct k2i_mount_lane *of)
+{
+	struct k2i_fed_lane *lane = feeder ? feeder->lanes : NULL;
+
+	while (lane && lane->lane != of)
+		lane = lane->next;
+	return lane;
+}
+
+int k2i_feeder_start(struct k2i_mount *mount, int wake_fd)
+{
+	struct k2i_feeder *feeder;
+	int status = 0;
+
+	for (unsigned at = 0; status == 0 && at < mount->lanes.count; at++) {
+		struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+
+		if (!lane->plugin || !k2i_lane_used(lane) || lane_of(mount->feeder, lane))
+			continue;
+		if (!mount->feeder)
+			status = feeder_make(mount, wake_fd);
+		if (status == 0)
+			status = lane_start(mount->feeder, lane);
+	}
+	feeder = mount->feeder;
+	if (status || !feeder)
+		return status;
+	atomic_store(&feeder->stopping, false);
+	status = k2i_thread_start(&feeder->thread, feeder_run, feeder);
+	feeder->started = status == 0;
+	return status;
+}
+
+void k2i_feeder_pause(struct k2i_mount *mount)
+{
+	struct k2i_feeder *feeder = mount->feeder;
+
+	if (!feeder || !feeder->started)
+		return;
+	atomic_store(&feeder->stopping, true);
+	k2i_feeder_wake(feeder);
+	(void)pthread_join(feeder->thread, NULL);
+	feeder->started = false;
+}
+
+bool k2i_feeder_leave(const struct k2i_mount *mount, const struct k2i_mount_lane *of)
+{
+	struct k2i_feeder *feeder = mount->feeder;
+	struct k2i_fed_lane *lane;
+
+	if (!feeder)
+		return true;
+	(void)pthread_mutex_lock(&feeder->mutex);
+	lane = lane_of(feeder, of);
+	if (lane && !lane->fed)
+		atomic_store(&lane->leaving, true);
+	(void)pthread_mutex_unlock(&feeder->mutex);
+	k2i_feeder_wake(feeder);
+	return lane == NULL;
 }
 
 void k2i_feeder_stop(struct k2i_mount *mount)
 {
 	struct k2i_feeder *feeder = mount->feeder;
+	struct k2i_fed_lane *lane;
 
 	if (!feeder)
 		return;
-	atomic_store(&feeder->stopping, true);
-	k2i_feeder_wake(feeder);
-	if (feeder->started)
-		(void)pthread_join(feeder->thread, NULL);
-	for (unsigned at = 0; at < feeder->lane_count; at++)
-		lane_stop(&feeder->lanes[at]);
+	k2i_feeder_pause(mount);
+	while ((lane = feeder->lanes) != NULL) {
+		feeder->lanes = lane->next;
+		lane_stop(lane);
+	}
 	if (feeder->wake >= 0)
 		(void)close(feeder->wake);
 	(void)pthread_mutex_destroy(&feeder->mutex);
@@ -461,20 +565,21 @@ bool k2i_feeder_drained(struct k2i_mount *mount)
 {
 	struct k2i_feeder *feeder = mount->feeder;
 	struct timespec pause = {.tv_nsec = (long)K2I_MILLISECOND_NS};
+	const struct k2i_fed_lane *lane;
 	bool all = true;
 
 	if (!feeder)
 		return true;
-	for (unsigned at = 0; at < feeder->lane_count && all; at++) {
-		struct k2hft_ring_stats stats = k2i_ring_stats_get(feeder->lanes[at].lane->ring);
+	(void)pthread_mutex_lock(&feeder->mutex);
+	for (lane = feeder->lanes; lane && all; lane = lane->next) {
+		struct k2hft_ring_stats stats = k2i_ring_stats_get(lane->lane->ring);
 
 		all = stats.tail == stats.head;
 	}
 	if (all && !atomic_exchange(&feeder->ending, true))
 		k2i_feeder_wake(feeder);
-	(void)pthread_mutex_lock(&feeder->mutex);
-	for (unsigned at = 0; at < feeder->lane_count; at++)
-		all = all && !feeder->lanes[at].fed;
+	for (lane = feeder->lanes; lane; lane = lane->next)
+		all = all && !lane->fed;
 	(void)pthread_mutex_unlock(&feeder->mutex);
 	/* The loop asks again at once. */
 	if (!all)

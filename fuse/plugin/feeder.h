@@ -19,8 +19,15 @@ struct k2i_report;
  */
 struct k2i_feeder;
 
-/* The worker's start and end; nothing without a rule with PLUGIN. `wake_fd` wakes the loop. -ENOMEM; as eventfd(2). */
+/*
+ * The worker's start, and after a pause: with the lanes that are there now, if any. `wake_fd` wakes the loop. -ENOMEM; as
+ * eventfd(2).
+ */
 int k2i_feeder_start(struct k2i_mount *mount, int wake_fd);
+/* The mount's settings can change now; plug-ins go on with what they have. */
+void k2i_feeder_pause(struct k2i_mount *mount);
+/* Nobody writes to a lane any more, and all in it is read: whether its plug-ins have ended, and left it. */
+bool k2i_feeder_leave(const struct k2i_mount *mount, const struct k2i_mount_lane *lane);
 /* Processes that are there still get the end of their input, and SIGTERM and SIGKILL soon after. */
 void k2i_feeder_stop(struct k2i_mount *mount);
 

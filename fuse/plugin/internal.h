@@ -10,7 +10,7 @@
 #include <k2hft/ring.h>
 
 #include "app/plugin/plugins.h"
-#include "app/rules/rules.h"
+#include "fuse/base/lane.h"
 
 /* Declarations that the files of the folder share. */
 
@@ -21,7 +21,6 @@ struct k2i_fed {              /* a plug-in, of one file */
 	struct k2i_fed *next; /* in its lane */
 	struct k2i_fed_lane *lane;
 	struct k2i_plugin *plugin;
-	const struct k2i_rule_match *match;
 	bool piped; /* what it writes comes back here */
 	/* The feeder's. */
 	uint32_t stream_id, generation; /* 0: no record has come */
@@ -44,8 +43,11 @@ struct k2i_fed_span { /* of a ring: released when all that was pushed of it, and
 };
 
 struct k2i_fed_lane { /* a rule */
+	struct k2i_fed_lane *next;
 	struct k2i_feeder *feeder;
 	struct k2i_mount_lane *lane;
+	bool begun;          /* its turn has come */
+	atomic_bool leaving; /* it has ended */
 	struct k2i_plugin_command *command;
 	struct k2i_plugins_options options;
 	struct k2i_plugins *plugins;
@@ -58,14 +60,13 @@ struct k2i_feeder {
 	struct k2i_mount *mount;
 	int wake, loop_wake;
 	pthread_t thread;
-	bool started;
+	bool started, binary;
 	atomic_bool stopping, ending;
 	atomic_uint_fast64_t starts, deaths, refed_bytes;
 	struct pollfd *polled;
 	size_t polled_room;
 	pthread_mutex_t mutex;
-	unsigned lane_count;
-	struct k2i_fed_lane lanes[];
+	struct k2i_fed_lane *lanes; /* the feeder's; the mutex is for others, who look at it */
 };
 
 static inline void k2i_feeder_wake(const struct k2i_feeder *feeder)

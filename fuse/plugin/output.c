@@ -25,7 +25,7 @@
 /* A process has ended within a line: what the next one writes begins another. */
 static void line_break(struct k2i_fed *fed)
 {
-	if (fed->broken && !fed->lane->feeder->mount->settings->binary)
+	if (fed->broken && !fed->lane->feeder->binary)
 		fed->written[fed->written_bytes++] = '\n';
 	fed->broken = false;
 }
@@ -80,7 +80,7 @@ int k2i_fed_pipe(struct k2i_fed *fed)
 
 static int output_open(struct k2i_mount *mount, struct k2i_fed *fed)
 {
-	const struct k2i_rule *rule = k2i_rule_settings(fed->match);
+	const struct k2i_rule *rule = &fed->lane->lane->plugin->rule;
 	char inside[K2I_PATH_BYTES_MAX + 1];
 	const char *path = rule->plugin_transfers ? fed->path : inside;
 	struct k2i_route *route = NULL;
@@ -89,7 +89,7 @@ static int output_open(struct k2i_mount *mount, struct k2i_fed *fed)
 	int status = 0;
 
 	if (!rule->plugin_transfers)
-		status = k2i_outputfile_inside(mount, fed->match, fed->path, inside, sizeof(inside));
+		status = k2i_outputfile_lent_inside(mount, fed->lane->lane->plugin, fed->path, inside, sizeof(inside));
 	if (status >= 0)
 		status = k2i_tree_file(mount, path, &node);
 	if (status == 0)
@@ -102,6 +102,7 @@ static int output_open(struct k2i_mount *mount, struct k2i_fed *fed)
 		return status;
 	}
 	handle->plugin = true;
+	handle->written = rule->plugin_transfers;
 	fed->handle = handle->number;
 	fed->handle_open = true;
 	return 0;
@@ -111,7 +112,7 @@ static void output_write(struct k2i_mount *mount, struct k2i_fed *fed)
 {
 	struct k2i_handle *handle = k2i_handle_at(mount, fed->handle);
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, handle->node);
-	bool own = k2i_rule_settings(fed->match)->plugin_transfers;
+	bool own = handle->written;
 	const struct k2i_write write = {
 		.handle = fed->handle,
 		/* The size of a file counts what its writers wrote. */
@@ -154,8 +155,8 @@ void k2i_feeder_outputs_take(struct k2i_mount *mount)
 	if (!feeder)
 		return;
 	(void)pthread_mutex_lock(&feeder->mutex);
-	for (unsigned at = 0; at < feeder->lane_count; at++) {
-		for (struct k2i_fed *fed = feeder->lanes[at].fed; fed; fed = fed->next) {
+	for (const struct k2i_fed_lane *lane = feeder->lanes; lane; lane = lane->next) {
+		for (struct k2i_fed *fed = lane->fed; fed; fed = fed->next) {
 			size_t before = fed->written_bytes;
 
 			if (!fed->piped)
@@ -183,8 +184,8 @@ void k2i_feeder_counts(const struct k2i_mount *mount, struct k2i_mount_counts *c
 		return;
 	counts->plugins_running = counts->plugin_waiting_bytes = 0;
 	(void)pthread_mutex_lock(&feeder->mutex);
-	for (unsigned at = 0; at < feeder->lane_count; at++) {
-		for (struct k2i_fed *fed = feeder->lanes[at].fed; fed; fed = fed->next) {
+	for (const struct k2i_fed_lane *lane = feeder->lanes; lane; lane = lane->next) {
+		for (struct k2i_fed *fed = lane->fed; fed; fed = fed->next) {
 			if (fed->closed)
 				continue;
 			k2i_plugin_show(fed->plugin, now_ns, &shown);
@@ -221,8 +222,8 @@ void k2i_feeder_show(const struct k2i_mount *mount, struct k2i_report *report)
 		return;
 	k2i_report_open(report, "plugins", '[');
 	(void)pthread_mutex_lock(&feeder->mutex);
-	for (unsigned at = 0; at < feeder->lane_count; at++) {
-		for (struct k2i_fed *fed = feeder->lanes[at].fed; fed; fed = fed->next) {
+	for (const struct k2i_fed_lane *lane = feeder->lanes; lane; lane = lane->next) {
+		for (struct k2i_fed *fed = lane->fed; fed; fed = fed->next) {
 			if (!fed->closed)
 				fed_show(fed, report, now_ns);
 		}

@@ -69,7 +69,8 @@ void k2i_plugin_request_take(struct k2i_plugin *plugin, bool stopping)
 		plugin->last_pushed = &plugin->pushed;
 	}
 	plugin->wanted |= plugin->begin;
-	plugin->resting |= plugin->rest || (plugin->closed && !plugin->queue);
+	plugin->resting |= plugin->rest;
+	plugin->closing = plugin->closed;
 	plugin->begin = plugin->rest = false;
 	if (stopping && !plugin->stopping && plugin->state == K2I_PLUGIN_CLOSED)
 		plugin->deadline_ns = k2i_clock_now_ns() + plugin->options->stop_ns;
@@ -340,6 +341,7 @@ static void process_serve(struct k2i_plugin *plugin, uint64_t now_ns)
 	bool moved = blocks_read(plugin), gone;
 
 	output_look(plugin, now_ns);
+	plugin->resting |= plugin->closing && !plugin->queue;
 	gone = plugin->gone || process_feed(plugin);
 	plugin->gone = false;
 	if (gone)
@@ -384,7 +386,7 @@ uint64_t k2i_plugin_advance(struct k2i_plugin *plugin, uint64_t now_ns)
 		block_take(plugin, -ECANCELED);
 	atomic_store(&plugin->oldest_ns, plugin->queue ? plugin->queue->pushed_ns : 0);
 	if (plugin->state == K2I_PLUGIN_ENDED)
-		return plugin->queue || plugin->wanted ? plugin->look_ns : UINT64_MAX;
+		return plugin->queue || plugin->wanted ? plugin->look_ns : plugin->closing ? now_ns : UINT64_MAX;
 	return plugin->state != K2I_PLUGIN_RUNS || plugin->unread || plugin->resting ? now_ns + plugin->probe_ns
 										     : UINT64_MAX;
 }

@@ -34,7 +34,7 @@ struct k2i_plugin {
 	size_t write_at, read_at;               /* of the first block, what was read */
 	size_t unread;                          /* in the pipe when it was looked at last */
 	enum k2i_plugin_state state;
-	bool wanted, resting, stopping;
+	bool wanted, resting, stopping, closing;
 	bool asked;        /* it is to end */
 	bool gone;         /* nobody reads its input any more */
 	bool errors_ready; /* there is something on its standard error */
