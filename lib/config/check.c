@@ -353,19 +353,21 @@ static void check_rotation(struct k2i_checker *checker)
 	}
 }
 
-/* Keys of a destination that TYPE does not have; those with a default are in what k2hft check -p prints. */
-static void check_idle(struct k2i_checker *checker, const char *prefix, const char *word)
+/* Keys of destinations that TYPE does not have. */
+static void check_idle(struct k2i_checker *checker)
 {
 	const struct k2i_setting *setting = k2i_settings_table;
+	const char *word;
 	struct k2i_place at;
 
 	for (; setting < k2i_settings_table + k2i_settings_table_count; setting++) {
-		if (setting->section != K2I_SECTION_K2HFTFUSESVR || strncmp(setting->name, prefix, strlen(prefix)) != 0)
+		word = k2i_setting_idle(setting, checker->settings);
+		if (!word)
 			continue;
 		at = k2i_settings_key_place(checker->settings, setting->section, setting->name);
-		if (at.file && !*setting->default_text)
-			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, at,
-					 "%s has no effect: TYPE does not have %s", setting->name, word);
+		if (at.file)
+			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, at, "%s has no effect: TYPE has no %s",
+					 setting->name, word);
 	}
 }
 
@@ -373,10 +375,8 @@ static void check_forward(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 
-	if (!(settings->outputs & K2I_OUTPUT_FORWARD)) {
-		check_idle(checker, "FORWARD_", "forward");
+	if (!(settings->outputs & K2I_OUTPUT_FORWARD))
 		return;
-	}
 	if (!settings->forward_server)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
 		      "TYPE = forward needs FORWARD_SERVER: where records go");
@@ -389,10 +389,8 @@ static void check_otlp(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 
-	if (!(settings->outputs & K2I_OUTPUT_OTLP)) {
-		check_idle(checker, "OTLP_", "otlp");
+	if (!(settings->outputs & K2I_OUTPUT_OTLP))
 		return;
-	}
 	if (!settings->otlp_endpoint)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
 		      "TYPE = otlp needs OTLP_ENDPOINT: where records go, as http://HOST:4318");
@@ -400,25 +398,6 @@ static void check_otlp(struct k2i_checker *checker)
 		error(checker,
 		      place(checker, K2I_SECTION_K2HFTFUSESVR, settings->otlp_private_key ? "OTLP_KEY" : "OTLP_CERT"),
 		      "OTLP_CERT and OTLP_KEY need each other");
-}
-
-/* The keys of files and of relays, if TYPE names none. */
-static void check_outputs(struct k2i_checker *checker)
-{
-	static const char *const files[] = {"FILE_UNIFY", "FILE_TIMEFORM", "FORMAT", "PLUGIN", NULL};
-	static const char *const relays[] = {"TRANSCONF", "K2HFILE", NULL};
-	const struct k2i_settings *settings = checker->settings;
-	const char *const *key = settings->outputs & K2I_OUTPUT_RELAY ? files : relays;
-	struct k2i_place at;
-
-	if (!settings->outputs || (key == files && settings->outputs != K2I_OUTPUT_RELAY))
-		return;
-	for (; *key; key++) {
-		at = k2i_settings_key_place(settings, K2I_SECTION_K2HFTFUSESVR, *key);
-		if (at.file)
-			k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, at, "%s has no effect: TYPE has no %s",
-					 *key, settings->outputs & K2I_OUTPUT_RELAY ? "file" : "trans");
-	}
 }
 
 static void check_relay(struct k2i_checker *checker)
@@ -438,9 +417,7 @@ static void check_kafka(struct k2i_checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 
-	if (!(settings->outputs & K2I_OUTPUT_KAFKA))
-		check_idle(checker, "KAFKA", "kafka");
-	else if (!settings->kafka_brokers || !settings->kafka_topic)
+	if (settings->outputs & K2I_OUTPUT_KAFKA && (!settings->kafka_brokers || !settings->kafka_topic))
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
 		      "TYPE = kafka needs KAFKA_BROKERS and KAFKA_TOPIC");
 }
@@ -497,7 +474,7 @@ int k2i_settings_complete(struct k2i_checker *checker)
 		check_rule(checker, &settings->rules[number]);
 	if (settings->receiver_present) {
 		check_receiver(checker);
-		check_outputs(checker);
+		check_idle(checker);
 		if (settings->outputs & K2I_OUTPUT_RELAY)
 			check_relay(checker);
 	}

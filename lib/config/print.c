@@ -28,24 +28,6 @@ static bool has_no_effect(const struct k2i_setting *setting, const void *object)
 	       k2i_settings_ssl(object, false) != K2I_SSL_YES && k2i_settings_ssl(object, true) != K2I_SSL_YES;
 }
 
-/* Keys of a destination begin with its name. */
-static bool destination_lacks(const struct k2i_setting *setting, const void *object)
-{
-	static const struct {
-		const char *begin;
-		unsigned output;
-	} keys[] = {{"FORWARD_", K2I_OUTPUT_FORWARD},
-		    {"KAFKA", K2I_OUTPUT_KAFKA},
-		    {"OTLP_", K2I_OUTPUT_OTLP},
-		    {"ACKEND", K2I_OUTPUT_RELAY}};
-
-	for (size_t at = 0; at < sizeof(keys) / sizeof(keys[0]); at++)
-		if (setting->section == K2I_SECTION_K2HFTFUSESVR &&
-		    strncmp(setting->name, keys[at].begin, strlen(keys[at].begin)) == 0)
-			return !(((const struct k2i_settings *)object)->outputs & keys[at].output);
-	return false;
-}
-
 static void options_print(const struct k2i_setting *setting, const char *options, FILE *output)
 {
 	const char *equals, *end;
@@ -61,10 +43,10 @@ static void options_print(const struct k2i_setting *setting, const char *options
 /* A value that is not set has no text that would set it: the key is shown as a comment. */
 static void setting_print(const struct k2i_setting *setting, const void *object, FILE *output)
 {
-	const char *idle = !k2i_value_set(setting, object)      ? "is not set"
-			   : has_no_effect(setting, object)     ? "has no effect without SSL = yes"
-			   : destination_lacks(setting, object) ? "has no effect without its TYPE"
-								: NULL;
+	const char *idle = !k2i_value_set(setting, object)     ? "is not set"
+			   : has_no_effect(setting, object)    ? "has no effect without SSL = yes"
+			   : k2i_setting_idle(setting, object) ? "has no effect without its TYPE"
+							       : NULL;
 
 	if (idle) {
 		(void)fprintf(output, "# %s %s\n", setting->name, idle);

@@ -200,6 +200,39 @@ const struct k2i_setting *k2i_setting_find(enum k2i_section section, const char 
 	return NULL;
 }
 
+const char *k2i_setting_idle(const struct k2i_setting *setting, const struct k2i_settings *settings)
+{
+	static const struct {
+		const char *begin, *word;
+		unsigned outputs; /* any of them uses the key */
+	} keys[] = {
+		{"FORWARD_", "forward", K2I_OUTPUT_FORWARD},
+		{"KAFKA", "kafka", K2I_OUTPUT_KAFKA},
+		{"OTLP_", "otlp", K2I_OUTPUT_OTLP},
+		{"TRANSCONF", "trans", K2I_OUTPUT_RELAY},
+		{"K2H", "trans", K2I_OUTPUT_RELAY},
+		{"RINGSIZE", "trans", K2I_OUTPUT_RELAY},
+		{"ACKEND", "trans", K2I_OUTPUT_RELAY},
+		{"COPIES", "trans", K2I_OUTPUT_RELAY},
+		{"FAILOVERTIME", "trans", K2I_OUTPUT_RELAY},
+		{"FORMAT", "file", K2I_OUTPUT_FILE},
+		{"FILE_UNIFY", "file", K2I_OUTPUT_FILE},
+		{"FILE_MODE", "file", K2I_OUTPUT_FILE},
+		{"FILE_TIMEFORM", "file", K2I_OUTPUT_FILE | K2I_OUTPUT_FORWARD | K2I_OUTPUT_KAFKA},
+		{"PLUGIN", "file", K2I_OUTPUT_FILE},
+		{"WRITEBUF", "file", K2I_OUTPUT_FILE},
+		{"OPENMODE", "file", K2I_OUTPUT_FILE},
+		{"CACHE", "file", K2I_OUTPUT_FILE},
+	};
+
+	if (setting->section != K2I_SECTION_K2HFTFUSESVR || setting->effect != K2I_EFFECT_SETTING || !settings->outputs)
+		return NULL;
+	for (size_t at = 0; at < sizeof(keys) / sizeof(keys[0]); at++)
+		if (strncmp(setting->name, keys[at].begin, strlen(keys[at].begin)) == 0)
+			return settings->outputs & keys[at].outputs ? NULL : keys[at].word;
+	return NULL;
+}
+
 const char *k2i_section_nearest(const char *name)
 {
 	const char *best = NULL;

@@ -80,6 +80,8 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type);
 
 /* Any case. NULL: the section has no such key. */
 const struct k2i_setting *k2i_setting_find(enum k2i_section section, const char *name);
+/* The word that TYPE lacks for the key to have an effect; NULL: it has one. `settings` is read for keys of a receiver only. */
+const char *k2i_setting_idle(const struct k2i_setting *setting, const struct k2i_settings *settings);
 /* The known name that is little different from `name`, NULL if none is. */
 const char *k2i_section_nearest(const char *name);
 const char *k2i_setting_nearest(enum k2i_section section, const char *name);

@@ -104,14 +104,15 @@ static void number_text(const struct k2i_setting *setting, uint64_t value, char 
 	(void)snprintf(text, room, "%" PRIu64 "%s", value, suffixes[step]);
 }
 
-static int out_of_range(const struct k2i_setting *setting, const char *text, char *message, size_t room)
+static int number_refuse(const struct k2i_setting *setting, const char *text, const char *why, char *message,
+			 size_t room)
 {
 	char minimum[32], maximum[32];
 
 	number_text(setting, setting->minimum, minimum, sizeof(minimum));
 	number_text(setting, setting->maximum, maximum, sizeof(maximum));
-	return refuse(message, room, "%s = %s is out of range; use %s to %s%s%s", setting->name, text, minimum, maximum,
-		      *setting->unit ? " " : "", setting->unit);
+	return refuse(message, room, "%s = %s is %s; use %s to %s%s%s", setting->name, *text ? text : "(nothing)", why,
+		      minimum, maximum, *setting->unit ? " " : "", setting->unit);
 }
 
 static int number_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
@@ -126,14 +127,13 @@ static int number_parse(const struct k2i_setting *setting, const char *text, voi
 	value = strtoull(digits, &end, 10);
 	shift = size ? suffix_shift(end) : (*end ? -1 : 0);
 	if (!isdigit((unsigned char)*digits) || shift < 0)
-		return refuse(message, room, "%s = %s is not a %s", setting->name, *text ? text : "(nothing)",
-			      size ? "size; use a number of bytes, or a number with K, M, G or T behind it"
-				   : "whole number");
+		return number_refuse(setting, text, size ? "not a size, such as 64M" : "not a whole number", message,
+				     room);
 	if (*text == '-' || errno || value > UINT64_MAX >> shift)
-		return out_of_range(setting, text, message, room);
+		return number_refuse(setting, text, "out of range", message, room);
 	value <<= shift;
 	if (value < setting->minimum || value > setting->maximum)
-		return out_of_range(setting, text, message, room);
+		return number_refuse(setting, text, "out of range", message, room);
 	number_store(setting, value, object);
 	return 0;
 }

@@ -37,7 +37,7 @@ refused 'undefined symbol: k2i_sink_module; install'
 # Keys of a destination that TYPE does not have do nothing; a destination without its server is an error.
 sed -i 's/^TYPE = .*/TYPE = file/' "$dir/conf"
 "$dir/bin/k2hft" check "$dir/conf" >"$dir/log"
-logged 'FORWARD_SERVER has no effect: TYPE does not have forward' || fail "no word of FORWARD_SERVER"
+logged 'FORWARD_SERVER has no effect: TYPE has no forward' || fail "no word of FORWARD_SERVER"
 sed -i 's/^TYPE = .*/TYPE = forward/; s/^FORWARD_SERVER.*/FORWARD_TAG = %L/' "$dir/conf"
 "$dir/bin/k2hft" check "$dir/conf" >"$dir/log" && fail "check: fine without a server"
 logged 'TYPE = forward needs FORWARD_SERVER' || fail "no word of the missing FORWARD_SERVER"

@@ -105,7 +105,8 @@ static void output_check(struct k2i_checker *checker)
 		time_only = format_compile(checker, "%T", settings->time_format, "FILE_TIMEFORM");
 	if (format)
 		format_check_text(checker, format);
-	if (time_only && format && !k2i_format_has_time(format))
+	if (time_only && format && !k2i_format_has_time(format) &&
+	    !(settings->outputs & (K2I_OUTPUT_FORWARD | K2I_OUTPUT_KAFKA)))
 		k2i_checker_find(checker, K2I_FINDING_WITHOUT_EFFECT, place_of(checker, "FILE_TIMEFORM"),
 				 "FILE_TIMEFORM has no effect: there is no %%T in FORMAT");
 	if (!settings->time_format && format && k2i_format_has_time(format))

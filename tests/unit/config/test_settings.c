@@ -154,7 +154,7 @@ static void test_values_refused(void **state)
 		{"RINGSIZE=", "RINGSIZE = (nothing) is not a size"},
 		{"LINEMAX=2M", "use 64 to 1M bytes"},
 		{"EXPIRE=-1", "EXPIRE = -1 is out of range; use 0 to 3153600000 seconds"},
-		{"EXPIRE=1.5", "not a whole number"},
+		{"EXPIRE=1.5", "not a whole number; use 0 to 3153600000 seconds"},
 		{"EXPIRE= +1", "not a whole number"},
 		{"TRANSLINECNT=x", "TRANSLINECNT = x is not a whole number"},
 		{"DRAINTIMEOUT=86401", "use 0 to 86400 seconds"},
@@ -481,6 +481,9 @@ static void test_without_effect(void **state)
 					   "quotes\n");
 	k2i_settings_free(check(RECEIVER "TRANSCONF=/x\n", &findings));
 	assert_string_equal(findings.text, "5: note: TRANSCONF has no effect: TYPE has no trans\n");
+	k2i_settings_free(check(RECEIVER "FORWARD_TAG=x\nRINGSIZE=64M\n", &findings));
+	assert_string_equal(findings.text, "5: note: FORWARD_TAG has no effect: TYPE has no forward\n"
+					   "6: note: RINGSIZE has no effect: TYPE has no trans\n");
 	k2i_settings_free(check(RECEIVER "TYPE=t\nFORMAT=%L\n", &findings));
 	assert_string_equal(findings.text, "6: note: FORMAT has no effect: TYPE has no file\n");
 }
