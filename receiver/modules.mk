@@ -54,8 +54,8 @@ $(B)/obj/%.pb-c.o: $(B)/obj/%.pb-c.c $(B)/flags
 otlp_USERS := $(call module_objects,otlp) $(B)/obj/tests/unit/receiver/test_otlp.o
 $(otlp_USERS): override CPPFLAGS += -iquote $(B)/obj $(call cflags_of,$(otlp_NEEDS))
 $(filter-out %.pb-c.o,$(otlp_USERS)): | $(patsubst %.proto,$(B)/obj/%.pb-c.c,$(wildcard receiver/sink/otlp/*.proto))
-# The tests have brokers of the library's own, and a producer.
+# The tests have brokers of the library's own.
 ifeq ($(call module_missing,kafka),)
-$(B)/obj/tests/tools/kafka_mock.o $(B)/obj/tests/tools/kafka_plain.o: override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))
-$(B)/tests/tools/kafka_mock $(B)/tests/tools/kafka_plain: LIBS = $(call pkg,--libs,$(kafka_NEEDS))
+$(B)/obj/tests/tools/kafka_mock.o: override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))
+$(B)/tests/tools/kafka_mock: LIBS = $(call pkg,--libs,$(kafka_NEEDS))
 endif

@@ -7,7 +7,10 @@ from common.bench_run import bench
 
 WRONG = (
     ("--by pigeon", "--by pigeon: the ways are "),
-    ("--sink socket", "--sink socket: the sinks are file, exec and relay"),
+    ("--sink socket", "--sink socket: the sinks are file, exec, relay and kafka"),
+    ("--sink file,kafka", "--sink kafka: --brokers names the brokers"),
+    ("--brokers a:1 --sink relay", "--brokers: --sink kafka is needed"),
+    ("--sink kafka --brokers a:1 --unify", "--unify --sink kafka: that is about the receiver's files"),
     ("-g 129", "--senders 129: a number from 1 to 128 "),
     ("--size 1", "--size 1: a number from 2 to 1048576 "),
     ("--rules 17", "--rules 17: a number from 1 to 16 "),

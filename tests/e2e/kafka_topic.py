@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+from common.bench_run import measure
 from common.receiver import BIN, Receiver, wait_for
 
 MOCK = os.path.join(BIN, "../tests/tools/kafka_mock")
@@ -107,6 +108,12 @@ def ring_full(brokers, work):
     return gateway
 
 
+def measured(brokers, work):
+    """Beside a plain producer, and beside files."""
+    file, kafka = measure(work, "--by", "library", "--size", "100", "--bytes", "1M", "--sink", "file,kafka", "--brokers", brokers.at)
+    assert file["sink"] == "file" and kafka["sink"] == "kafka" and kafka["pipe_mb_per_s"] > 0, kafka
+
+
 def queue_full(brokers, work):
     gateway = Gateway(work, brokers.at, "full", "KAFKA.queue.buffering.max.messages = 10")
     pushed(gateway, "full", b"record\n" * 1000)
@@ -147,6 +154,7 @@ def main():
             records(brokers, gateways[0])
             parts(brokers, gateways[0])
             moves(brokers, work, *gateways)
+            measured(brokers, work)
             topic_refused(brokers, gateways[1])
             brokers_away(brokers, gateways[0])
             gateways.append(queue_full(brokers, f"{work}/c"))

@@ -39,7 +39,9 @@ enum bench_way {
 	BENCH_TMPFS
 };
 /* Where the receiver's records go; those beyond files are in process.c's table. */
-enum bench_sink { BENCH_SINK_FILE, BENCH_SINK_EXEC, BENCH_SINK_RELAY };
+enum bench_sink { BENCH_SINK_FILE, BENCH_SINK_EXEC, BENCH_SINK_RELAY, BENCH_SINK_KAFKA };
+#define BENCH_KAFKA_TOPIC "k2hft-bench"
+#define BENCH_KAFKA_COMMIT_MS 100u /* KAFKA_COMMITMS as it is */
 extern const char *const bench_way_names[], *const bench_format_names[], *const bench_sink_names[];
 #define BENCH_FORMAT_PUBLISHED 2u
 
@@ -184,6 +186,7 @@ struct bench_options {
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
 	const struct bench_report *repeated; /* whose points are measured; NULL: there is none */
+	const char *brokers;                 /* of Kafka */
 	const char *receiver;                /* NULL: its own; else HOST and PORT of -r */
 	char receiver_copy[RECEIVER_ROOM];
 	const char *host, *port, *shared_key, *input_file, *note;
@@ -346,8 +349,12 @@ struct bench_sink_kind {
 	const char *lines;   /* of the receiver's configuration */
 	const char *through; /* a program that the plain pipe goes through, as the records do; NULL: none */
 	unsigned relays;     /* 1: each receiver has a relay before it, and a plain pipe a second one */
+	bool kafka;          /* it writes no files, and stands against a plain producer of Kafka */
 };
 extern const struct bench_sink_kind bench_sinks[];
+/* kafka.c: the same bytes by a plain producer, as bench_pipe_copy. -1 with the message. */
+struct bench_pipe;
+int bench_kafka_copy(const struct bench_run *run, struct bench_pipe *carried);
 /* Receivers, and the relays before them. */
 unsigned bench_servers_count(const struct bench_run *run);
 int bench_receivers_start(struct bench_run *run);

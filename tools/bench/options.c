@@ -45,7 +45,9 @@ static const char help[] =
 	"      --runs NUMBER           of each point; medians are printed (5)\n"
 	"      --format FORMAT         of the receiver's file: raw, json or published (raw)\n"
 	"      --sink SINK,...         of the receiver: file; exec, PLUGIN = /bin/cat; relay, to another\n"
-	"                              one with files; the pipe does the same (file)\n"
+	"                              one with files; the pipe does the same; kafka, beside a plain\n"
+	"                              producer (file)\n"
+	"      --brokers HOST:PORT,... of --sink kafka\n"
 	"      --unify                 everything into one file\n"
 	"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
 	"      --compress MODE         auto, never or always (auto)\n"
@@ -115,7 +117,8 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
 		       OPTION_WORDS(bench_format_names, "raw, json or published is needed")),
 	COMMAND_OPTION("sink", 0, LIST, LISTS | NO_STILL, AT(sinks),
-		       OPTION_WORDS(bench_sink_names, "the sinks are file, exec and relay")),
+		       OPTION_WORDS(bench_sink_names, "the sinks are file, exec, relay and kafka")),
+	COMMAND_OPTION("brokers", 0, TEXT, LISTS | REPEAT | NO_STILL, AT(brokers)),
 	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
 	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE | NO_FAILOVER, AT(base.rules),
 		       OPTION_RANGE(1, BENCH_RULES_MAX)),
@@ -225,6 +228,26 @@ static int receiver_check(const struct bench_options *options)
 	return STATUS_OK;
 }
 
+/* The figures that are seen in files only. */
+static int kafka_check(const struct bench_options *options)
+{
+	const struct bench_point *base = &options->base;
+	const char *option = base->rate      ? "--rate"
+			     : base->window  ? "--window"
+			     : base->sustain ? "--sustain"
+			     : base->format  ? "--format"
+			     : base->unify   ? "--unify"
+					     : NULL;
+
+	if (number_list_most(&options->sinks) < BENCH_SINK_KAFKA)
+		return options->brokers ? refuse("--brokers", "", "--sink kafka is needed") : STATUS_OK;
+	if (!options->brokers)
+		return refuse("--sink", "kafka", "--brokers names the brokers that records go to");
+	if (option)
+		return refuse(option, "--sink kafka", "that is about the receiver's files");
+	return STATUS_OK;
+}
+
 static int ways_check(const struct bench_options *options)
 {
 	const struct bench_point *base = &options->base;
@@ -322,6 +345,8 @@ static int options_check(const struct bench_options *options)
 		status = receiver_check(options);
 	if (status == STATUS_OK)
 		status = receivers_check(options);
+	if (status == STATUS_OK)
+		status = kafka_check(options);
 	return status ? status : ways_check(options);
 }
 
@@ -449,6 +474,7 @@ static bool point_measurable(const struct bench_options *options, const struct b
 int bench_repeated_check(struct bench_options *options)
 {
 	const char *file = options->repeat_file;
+	bool kafka = false;
 
 	if (options->repeated->count == 0)
 		return bench_failed(STATUS_FAILED, "--repeat %s: it has no results", file);
@@ -461,13 +487,18 @@ int bench_repeated_check(struct bench_options *options)
 
 		single.base = *point;
 		single.ways = (struct number_list){.values = {point->way}, .count = 1};
+		single.sinks = (struct number_list){.values = {point->sink}, .count = 1};
 		if (!point_measurable(options, point))
 			return bench_failed(STATUS_FAILED, "--repeat %s: its result %u can't be measured", file,
 					    number + 1);
 		if (point->drop_caches && access(BENCH_DROP_CACHES, W_OK))
 			return refuse("--repeat", file, "only root can drop caches, by " BENCH_DROP_CACHES);
-		if (ways_check(&single) || (options->receiver && receiver_check(&single)))
+		kafka |= point->sink == BENCH_SINK_KAFKA;
+		if (ways_check(&single) || (options->receiver && receiver_check(&single)) ||
+		    (point->sink == BENCH_SINK_KAFKA && kafka_check(&single)))
 			return STATUS_WRONG;
 	}
+	if (options->brokers && !kafka)
+		return refuse("--brokers", "--repeat", "it has no result of --sink kafka");
 	return STATUS_OK;
 }

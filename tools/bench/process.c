@@ -208,9 +208,12 @@ static const char *const format_lines[] = {"", "FORMAT = '{\"time\":\"%T\",\"fil
 
 /* By enum bench_sink. */
 const struct bench_sink_kind bench_sinks[] = {
-	{"TYPE = file\n", NULL, 0},
-	{"TYPE = file\nPLUGIN = /bin/cat\n", "/bin/cat", 0},
-	{"TYPE = file\n", NULL, 1},
+	{.lines = "TYPE = file\n"},
+	{.lines = "TYPE = file\nPLUGIN = /bin/cat\n", .through = "/bin/cat"},
+	{.lines = "TYPE = file\n", .relays = 1},
+	{.lines = "TYPE = kafka\nKAFKA_TOPIC = " BENCH_KAFKA_TOPIC "\nKAFKA_POSITIONS_TOPIC = " BENCH_KAFKA_TOPIC
+		  "-positions\n",
+	 .kafka = true},
 };
 
 unsigned bench_servers_count(const struct bench_run *run)
@@ -242,7 +245,9 @@ static void receiver_write(const struct bench_run *run, FILE *config, unsigned n
 
 	(void)fputs(bench_sinks[run->point.sink].lines, config);
 	bench_received_folder(run, number, folder);
-	path_write(config, "FILE_BASEDIR", folder, "");
+	path_write(config, bench_sinks[run->point.sink].kafka ? "STATEDIR" : "FILE_BASEDIR", folder, "");
+	if (bench_sinks[run->point.sink].kafka)
+		(void)fprintf(config, "KAFKA_BROKERS = %s\n", run->options->brokers);
 	(void)fprintf(config, "%s%s", format_lines[run->point.format],
 		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
 }

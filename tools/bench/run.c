@@ -383,12 +383,17 @@ static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 
 	(void)snprintf(output, sizeof(output), "%s/pipe", run->work);
 	carried.output = output;
-	error = lseek(run->block, 0, SEEK_SET) < 0 ? -errno : bench_pipe_copy(&carried);
-	if (error && !bench_trouble(run))
-		bench_error("pipe: %s", strerror(-error));
-	(void)unlink(output);
-	if (error)
-		return -1;
+	if (bench_sinks[run->point.sink].kafka) {
+		if (bench_kafka_copy(run, &carried))
+			return -1;
+	} else {
+		error = lseek(run->block, 0, SEEK_SET) < 0 ? -errno : bench_pipe_copy(&carried);
+		if (error && !bench_trouble(run))
+			bench_error("pipe: %s", strerror(-error));
+		(void)unlink(output);
+		if (error)
+			return -1;
+	}
 	metrics[BENCH_PIPE_MB] = (double)bytes / 1e6 / carried.seconds;
 	metrics[BENCH_CPU_PIPE] = carried.cpu_seconds / ((double)bytes / 1e9);
 	/* At a rate that is given, a ratio to a pipe that carries as much as it can would say nothing. */
@@ -444,7 +449,7 @@ static int figures_take(struct bench_run *run, double metrics[BENCH_METRICS])
 	rates_take(run, metrics);
 	usage_take(run, metrics);
 	latencies_take(run, metrics);
-	if (!run->options->receiver && received_take(run, metrics))
+	if (!run->options->receiver && !bench_sinks[run->point.sink].kafka && received_take(run, metrics))
 		return -1;
 	windows_take(run, metrics);
 	comparisons_take(run, metrics);

@@ -2,36 +2,12 @@
 /* A Kafka topic as a file: a thread reads it, through the receiver's module, into a pipe. */
 #include "tools/verify/topic.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <k2hft/version.h>
-
 #include "base/thread.h"
 #include "tools/verify/verify.h"
-
-static const struct k2i_kafka_reader *reader_load(void)
-{
-	const struct k2i_kafka_reader *reader = NULL;
-	char path[PATH_MAX];
-	int error = k2i_module_path("kafka", path);
-	/* nodelete: the library has threads. */
-	void *handle = error ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-
-	if (handle)
-		reader = dlsym(handle, "k2i_kafka_reader");
-	if (reader && strcmp(reader->version, K2HFT_VERSION_STRING) == 0)
-		return reader;
-	verify_error("--kafka needs the module %s: %s; install " K2I_MODULE_PACKAGE
-		     "kafka of version " K2HFT_VERSION_STRING,
-		     path,
-		     error    ? strerror(-error)
-		     : reader ? "it is of another version"
-			      : dlerror());
-	return NULL;
-}
 
 static int bytes_write(void *argument, const char *bytes, size_t count)
 {
@@ -54,21 +30,24 @@ static void *topic_run(void *argument)
 {
 	struct verify_topic *topic = argument;
 
-	topic->error = topic->reader->read(&topic->topic, topic->reason, sizeof(topic->reason));
+	topic->error = topic->tools->read(&topic->topic, topic->reason, sizeof(topic->reason));
 	(void)close(topic->descriptor);
 	return NULL;
 }
 
 int verify_topic_open(struct verify_topic *topic, const char *brokers, const char *name, const char *options)
 {
+	char reason[PATH_MAX + 256];
 	int ends[2], error;
 
 	*topic = (struct verify_topic){
 		.topic = {
 			.brokers = brokers, .name = name, .options = options, .take = bytes_write, .argument = topic}};
-	topic->reader = reader_load();
-	if (!topic->reader)
+	topic->tools = k2i_kafka_tools_load(reason, sizeof(reason));
+	if (!topic->tools) {
+		verify_error("--kafka: %s", reason);
 		return -ENOENT;
+	}
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	topic->descriptor = ends[1];

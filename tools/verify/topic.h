@@ -9,7 +9,7 @@
 
 struct verify_topic {
 	struct k2i_topic topic;
-	const struct k2i_kafka_reader *reader;
+	const struct k2i_kafka_tools *tools;
 	pthread_t thread;
 	int descriptor, error;
 	char reason[512];

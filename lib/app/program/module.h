@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define K2I_MODULE_PACKAGE "k2hftfusesvr-" /* and its name: the package of a module */
 
@@ -22,14 +23,28 @@ struct k2i_topic {
 	void *argument;
 };
 
-/* The symbol k2i_kafka_reader of the module kafka. */
-struct k2i_kafka_reader {
+/* Records that are written to a topic, without a receiver. */
+struct k2i_kafka_plain {
+	const char *brokers, *topic;
+	const char *block; /* lines, which are taken again and again */
+	size_t block_bytes;
+	uint64_t bytes;     /* at least so many, with line ends */
+	uint64_t commit_ms; /* that a transaction takes */
+};
+
+/* The symbol k2i_kafka_tools of the module kafka. */
+struct k2i_kafka_tools {
 	const char *version; /* of libk2hft: who calls has the same */
 	/*
 	 * Reads all that is committed, one partition after the other, records in parts as one. 0, or an error as `take`; -EAGAIN
 	 * with the reason.
 	 */
 	int (*read)(const struct k2i_topic *topic, char *reason, size_t reason_room);
+	/* Writes, and says how long that took from the first transaction on. 0; -EAGAIN with the reason. */
+	int (*plain)(const struct k2i_kafka_plain *plain, double *seconds, char *reason, size_t reason_room);
 };
+
+/* NULL: the module is not there, or of another version, as `reason` says. */
+const struct k2i_kafka_tools *k2i_kafka_tools_load(char *reason, size_t reason_room);
 
 #endif

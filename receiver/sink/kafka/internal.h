@@ -225,4 +225,10 @@ int k2i_kafka_templates_open(struct k2i_kafka_sink *kafka);
 rd_kafka_resp_err_t k2i_kafka_entry_produce(struct k2i_kafka_producer *producer, struct k2i_kafka_ring *ring,
 					    const struct k2i_kafka_entry *entry);
 
+/* plain.c ------------------------------------------------------------------------------------------------------- */
+
+struct k2i_kafka_plain;
+/* A function of struct k2i_kafka_tools. */
+int k2i_kafka_plain_run(const struct k2i_kafka_plain *wanted, double *seconds, char *reason, size_t reason_room);
+
 #endif

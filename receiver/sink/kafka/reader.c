@@ -240,5 +240,6 @@ static int topic_read(const struct k2i_topic *topic, char *reason, size_t reason
 	return error;
 }
 
-extern const struct k2i_kafka_reader k2i_kafka_reader __attribute__((visibility("default")));
-const struct k2i_kafka_reader k2i_kafka_reader = {.version = K2HFT_VERSION_STRING, .read = topic_read};
+extern const struct k2i_kafka_tools k2i_kafka_tools __attribute__((visibility("default")));
+const struct k2i_kafka_tools k2i_kafka_tools = {
+	.version = K2HFT_VERSION_STRING, .read = topic_read, .plain = k2i_kafka_plain_run};
