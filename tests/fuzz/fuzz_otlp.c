@@ -13,13 +13,26 @@
 #include "fuzz.h"
 
 static int listener;
-static const uint8_t *answer_bytes;
-static size_t answer_size;
+/* Another connection can come when the one that failed has been reported. */
+static struct answer {
+	uint8_t bytes[65536];
+	size_t size;
+} said;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void answer_set(const uint8_t *data, size_t size)
+{
+	(void)pthread_mutex_lock(&mutex);
+	said.size = size < sizeof(said.bytes) ? size : sizeof(said.bytes);
+	memcpy(said.bytes, data, said.size);
+	(void)pthread_mutex_unlock(&mutex);
+}
 
 /* A server that says to each request the same, and closes. */
 static void *server_run(void *argument)
 {
 	static char request[65536];
+	static struct answer answer;
 	size_t left;
 	ssize_t count;
 	int connection;
@@ -28,8 +41,11 @@ static void *server_run(void *argument)
 	while ((connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		/* The request is small: it comes at once. */
 		(void)!recv(connection, request, sizeof(request), 0);
-		for (left = answer_size; left > 0; left -= (size_t)count) {
-			count = send(connection, answer_bytes + answer_size - left, left, MSG_NOSIGNAL);
+		(void)pthread_mutex_lock(&mutex);
+		answer = said;
+		(void)pthread_mutex_unlock(&mutex);
+		for (left = answer.size; left > 0; left -= (size_t)count) {
+			count = send(connection, answer.bytes + answer.size - left, left, MSG_NOSIGNAL);
 			if (count <= 0)
 				break;
 		}
@@ -80,8 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	never = never < 0 ? eventfd(0, EFD_CLOEXEC) : never;
 	switch (data[0] % 3) {
 	case 0:
-		answer_bytes = data + 1;
-		answer_size = size - 1;
+		answer_set(data + 1, size - 1);
 		fuzz_check(k2i_otlp_peer_post(peer_get(), &request, never, &answer) == 0);
 		break;
 	case 1:

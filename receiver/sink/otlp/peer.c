@@ -242,6 +242,21 @@ static void answer_judge(struct k2i_otlp_peer *peer, long status, struct k2i_otl
 	}
 }
 
+/*
+ * Each answer has a handle of its own: libcurl 7.88, of Debian 12, looks for the begin of a folded header among the headers
+ * of the handle's last answer, which are freed. The connections are not the handle's.
+ */
+static int easy_renew(struct k2i_otlp_peer *peer)
+{
+	CURL *renewed = curl_easy_duphandle(peer->easy);
+
+	if (!renewed)
+		return -ENOMEM;
+	curl_easy_cleanup(peer->easy);
+	peer->easy = renewed;
+	return 0;
+}
+
 int k2i_otlp_peer_post(struct k2i_otlp_peer *peer, const struct k2i_otlp_request *request, int stop,
 		       struct k2i_otlp_answer *answer)
 {
@@ -254,9 +269,11 @@ int k2i_otlp_peer_post(struct k2i_otlp_peer *peer, const struct k2i_otlp_request
 	peer->error[0] = '\0';
 	if (!peer->multi)
 		peer->multi = curl_multi_init();
+	error = peer->multi ? easy_renew(peer) : -ENOMEM;
 	(void)curl_easy_setopt(peer->easy, CURLOPT_POSTFIELDS, request->body);
 	(void)curl_easy_setopt(peer->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_bytes);
-	error = peer->multi ? exchange_wait(peer, stop, &code) : -ENOMEM;
+	if (!error)
+		error = exchange_wait(peer, stop, &code);
 	if (error == -ECANCELED)
 		return error;
 	(void)curl_easy_getinfo(peer->easy, CURLINFO_RESPONSE_CODE, &status);
