@@ -161,9 +161,31 @@ static void counters_show(FILE *output, const struct k2i_counter_table *table, c
 	}
 }
 
-/* Objects of one array, a line each: what they have, as name and value. */
-static void array_show(FILE *output, const char *name, const struct json_value *now)
+/* A name and its value, of which a moment is shown as its age. Without `all` a value of 0 goes without saying. */
+static bool field_show(FILE *output, const struct json_value *field, const char *before, bool all)
 {
+	static const char moment[] = "last_ack_ns";
+	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME), then_ns;
+
+	if (!field->text || !*field->text || (!all && strcmp(field->text, "0") == 0))
+		return false;
+	(void)fputs(before, output);
+	if (!all && strcmp(field->name, moment) == 0) {
+		then_ns = strtoull(field->text, NULL, 10);
+		(void)fprintf(output, "last_ack %" PRIu64 " s ago",
+			      now_ns > then_ns ? (now_ns - then_ns) / K2I_SECOND_NS : 0);
+		return true;
+	}
+	text_show(output, field->name, false);
+	(void)fputs(" ", output);
+	text_show(output, field->text, false);
+	return true;
+}
+
+/* Objects of one array, a line each: what they have, as name and value. */
+static void array_show(FILE *output, const char *name, const struct json_value *now, bool all)
+{
+	const char *before;
 	const struct json_value *array = json_get(now, name), *row, *field;
 	unsigned rows = 0;
 
@@ -171,14 +193,10 @@ static void array_show(FILE *output, const char *name, const struct json_value *
 		if (row->type != JSON_OBJECT || rows++ >= ROWS_MAX)
 			continue;
 		(void)fprintf(output, "  %s:", name);
-		for (field = row->first; field; field = field->next) {
-			if (!field->text || !*field->text)
-				continue;
-			(void)fputs(" ", output);
-			text_show(output, field->name, false);
-			(void)fputs(" ", output);
-			text_show(output, field->text, false);
-		}
+		before = " ";
+		for (field = row->first; field; field = field->next)
+			if (field_show(output, field, before, all))
+				before = ", ";
 		(void)fputs("\n", output);
 	}
 	if (rows > ROWS_MAX)
@@ -196,13 +214,13 @@ void stat_show_table(FILE *output, const char *target, const struct json_value *
 		if (stat_table_there(now, k2i_counter_tables[table]))
 			counters_show(output, k2i_counter_tables[table], now, before, seconds, all);
 	}
-	array_show(output, "lanes", now);
-	array_show(output, "connections", now);
-	array_show(output, "files", now);
-	array_show(output, "plugins", now);
-	array_show(output, "forward", now);
-	array_show(output, "otlp", now);
-	array_show(output, "kafka", now);
+	array_show(output, "lanes", now, all);
+	array_show(output, "connections", now, all);
+	array_show(output, "files", now, all);
+	array_show(output, "plugins", now, all);
+	array_show(output, "forward", now, all);
+	array_show(output, "otlp", now, all);
+	array_show(output, "kafka", now, all);
 	if (stat_lossy(now))
 		(void)fputs("  Records were lost, or may be missing or there twice: see the lines with a !.\n", output);
 }
