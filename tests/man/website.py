@@ -72,8 +72,8 @@ def check_links(folder, pages):
 
 
 SEARCHES = {"RINGSIZE": "k2hft.conf(5): RINGSIZE", "full disk": "k2hft(7): Handle a full disk",
-            "second receiver": "k2hft(7): how to add a second receiver", "from rsyslog": "k2hft-migration(7): FROM RSYSLOG",
-            "not arrived": "k2hft(7): why a line has not arrived"}
+            "second receiver": "k2hft(7): a second receiver", "from rsyslog": "k2hft-migration(7): FROM RSYSLOG",
+            "not arrived": "k2hft(7): a line that has not arrived"}
 
 
 def main():
