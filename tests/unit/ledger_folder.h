@@ -124,6 +124,6 @@ static void log_write(const uint8_t *bytes, size_t byte_count)
 	(void)close(file);
 }
 
-#define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define LEDGER_TEST(name) FIXTURE_TEST(name, void *fixture, setup, teardown)
 
 #endif

@@ -220,6 +220,6 @@ static inline void mounted_anew(struct mounted *mounted)
 	mounted_make(mounted);
 }
 
-#define MOUNTED_TEST(name) cmocka_unit_test_setup_teardown(name, mounted_begin, mounted_finish)
+#define MOUNTED_TEST(name) FIXTURE_TEST(name, struct mounted *mounted, mounted_begin, mounted_finish)
 
 #endif

@@ -190,6 +190,6 @@ static void expect_file(const struct place *place, const char *name, const char 
 	expect_contents(path, wanted);
 }
 
-#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define PLACE_TEST(name) FIXTURE_TEST(name, struct place *place, setup, teardown)
 
 #endif

@@ -61,7 +61,7 @@ static inline int ring_end(void **state)
 	return 0;
 }
 
-#define RING_TEST(name) cmocka_unit_test_setup_teardown(name, ring_make, ring_end)
+#define RING_TEST(name) FIXTURE_TEST(name, struct k2hft_ring *ring, ring_make, ring_end)
 
 static inline uint32_t stream_of(struct k2hft_ring *ring, const char *path)
 {

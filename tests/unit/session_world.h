@@ -372,6 +372,6 @@ static inline void open_session(struct world *world)
 	assert_int_equal(world->session.output_bytes, 0);
 }
 
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define SESSION_TEST(name) FIXTURE_TEST(name, struct world *world, setup, teardown)
 
 #endif

@@ -276,6 +276,6 @@ static inline int receiver_end(void **state)
 	return 0;
 }
 
-#define RECEIVER_TEST(name) cmocka_unit_test_setup_teardown(name, receiver_start, receiver_end)
+#define RECEIVER_TEST(name) FIXTURE_TEST(name, struct receiver *receiver, receiver_start, receiver_end)
 
 #endif

@@ -3,14 +3,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,8 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/program/daemon.h"
 #include "folder_help.h"
 
@@ -87,9 +79,8 @@ static void body_in_foreground(void)
 	_exit(5);
 }
 
-static void test_parent_status(void **state)
+TEST(test_parent_status)
 {
-	(void)state;
 	assert_int_equal(status_of(body_ready), 0);
 	assert_int_equal(status_of(body_failed), 2);
 	assert_int_equal(status_of(body_exits), 3);
@@ -138,12 +129,11 @@ static void reported(int fd, char *text, size_t room)
 	(void)close(fd);
 }
 
-static void test_surroundings(void **state)
+TEST(test_surroundings)
 {
 	char text[300];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	report_fd = fds[1];
 	assert_int_equal(status_of(body_surroundings), 0);
@@ -152,7 +142,7 @@ static void test_surroundings(void **state)
 	assert_string_equal(text, "1 111 / 1");
 }
 
-static void test_levels(void **state)
+TEST(test_levels)
 {
 	static const struct {
 		const char *text;
@@ -166,7 +156,6 @@ static void test_levels(void **state)
 	enum k2hft_log_level level;
 	size_t number;
 
-	(void)state;
 	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
 		assert_int_equal(k2i_daemon_level_parse(cases[number].text, &level), 0);
 		assert_int_equal(level, cases[number].level);
@@ -199,11 +188,10 @@ static void body_log_to_file(void)
 	_exit(0);
 }
 
-static void test_log_file(void **state)
+TEST(test_log_file)
 {
 	char path[512], text[512];
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/log", folder);
 	assert_int_equal(status_of(body_log_to_file), 0);
 	/* The one that logs "two" is not this process's child: it is done when the line is there. */
@@ -234,11 +222,10 @@ static void body_log_to_full_file(void)
 	_exit(0);
 }
 
-static void test_log_full_file(void **state)
+TEST(test_log_full_file)
 {
 	char path[512], text[512];
 
-	(void)state;
 	assert_int_equal(status_of(body_log_to_full_file), 0);
 	(void)snprintf(path, sizeof(path), "%s/full", folder);
 	read_file(path, text, sizeof(text));
@@ -267,11 +254,10 @@ static void body_log_to_terminal(void)
 	_exit(0);
 }
 
-static void test_log_terminal(void **state)
+TEST(test_log_terminal)
 {
 	char path[512], text[512];
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/stderr", folder);
 	assert_int_equal(status_of(body_log_to_terminal), 0);
 	read_file(path, text, sizeof(text));
@@ -322,11 +308,10 @@ static void body_log_to_journal(void)
 	_exit(0);
 }
 
-static void test_log_journal(void **state)
+TEST(test_log_journal)
 {
 	char path[512], text[512];
 
-	(void)state;
 	assert_int_equal(status_of(body_log_to_journal), 0);
 	(void)snprintf(path, sizeof(path), "%s/stderr", folder);
 	read_file(path, text, sizeof(text));
@@ -361,12 +346,11 @@ static void body_log_to_full_pipe(void)
 	_exit(0);
 }
 
-static void test_log_pipe(void **state)
+TEST(test_log_pipe)
 {
 	char text[512];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	report_fd = fds[1];
 	assert_int_equal(status_of(body_log_to_full_pipe), 0);
@@ -427,9 +411,8 @@ static void body_log_to_unreadable_fifo(void)
 	_exit(k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, path) == -ENXIO ? 0 : 94);
 }
 
-static void test_log_fifo(void **state)
+TEST(test_log_fifo)
 {
-	(void)state;
 	assert_int_equal(status_of(body_log_to_fifo), 0);
 	assert_int_equal(status_of(body_log_to_unreadable_fifo), 0);
 }
@@ -451,11 +434,10 @@ static void body_log_to_full_terminal(void)
 	_exit(0);
 }
 
-static void test_log_full_terminal(void **state)
+TEST(test_log_full_terminal)
 {
 	int status = status_of(body_log_to_full_terminal);
 
-	(void)state;
 	if (status == 98)
 		skip();
 	assert_int_equal(status, 0);
@@ -510,12 +492,11 @@ static void body_syslog(void)
 	_exit(0);
 }
 
-static void test_syslog(void **state)
+TEST(test_syslog)
 {
 	char text[512], *missed;
 	int fds[2], status;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	report_fd = fds[1];
 	status = status_of(body_syslog);
@@ -560,7 +541,7 @@ static void body_tells_nobody(void)
 	_exit(0);
 }
 
-static void test_systemd(void **state)
+STATE_TEST(test_systemd, NULL, NULL)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char text[128] = "", wanted[64];
@@ -594,16 +575,4 @@ static void test_systemd(void **state)
 	(void)close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parent_status), cmocka_unit_test(test_surroundings),
-		cmocka_unit_test(test_levels),        cmocka_unit_test(test_log_file),
-		cmocka_unit_test(test_log_full_file), cmocka_unit_test(test_log_terminal),
-		cmocka_unit_test(test_log_pipe),      cmocka_unit_test(test_syslog),
-		cmocka_unit_test(test_systemd),       cmocka_unit_test(test_log_full_terminal),
-		cmocka_unit_test(test_log_journal),   cmocka_unit_test(test_log_fifo),
-	};
-
-	return cmocka_run_group_tests(tests, folder_begin, folder_end);
-}
+UNIT_GROUP(folder_begin, folder_end)

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/format/format.h"
 
 #define TIME_NS (UINT64_C(1700000000) * 1000000000 + 7) /* 2023-11-14 22:13:20 UTC */
@@ -46,9 +39,8 @@ static void refused(const char *format, const char *time_format, const char *rea
 		fail_msg("message is: %s", message);
 }
 
-static void directives_give_their_values(void **state)
+TEST(directives_give_their_values)
 {
-	(void)state;
 	GIVES("%L", "a\r\nb\n", "a\r\nb\n");
 	GIVES("[%L]", "a\r\nb\nc", "[a\r\n][b\n][c]");
 	GIVES("[%l]\n", " \t a b\v\r\n\n", "[a b]\n[]\n");
@@ -60,18 +52,16 @@ static void directives_give_their_values(void **state)
 	GIVES("%L", "", "");
 }
 
-static void any_byte_passes(void **state)
+TEST(any_byte_passes)
 {
-	(void)state;
 	GIVES("<%L>", "a\0b\xff\n", "<a\0b\xff\n>");
 	GIVES("<%l>", "\0a\0\n", "<\0a\0>");
 	GIVES("<%J>", "\0a\n", "<\\u0000a>");
 	GIVES("\\0\\x00%l", "a\n", "\0\0a");
 }
 
-static void escapes_are_bytes(void **state)
+TEST(escapes_are_bytes)
 {
-	(void)state;
 	GIVES("\\a\\b\\f\\n\\r\\t\\\\\\\"\\'\\?%l", "x\n", "\a\b\f\n\r\t\\\"'?x");
 	GIVES("\\x41\\xfg\\x7G\\xFf%l", "x\n", "A\x0fg\x07G\xffx");
 	GIVES("\\1\\8\\12%l", "x\n",
@@ -79,9 +69,8 @@ static void escapes_are_bytes(void **state)
 	      "2x");
 }
 
-static void mistakes_are_named(void **state)
+TEST(mistakes_are_named)
 {
-	(void)state;
 	refused("abc%q", NULL, "unknown directive `%q' at byte 4");
 	refused("%L\\y", NULL, "unknown escape `\\y' at byte 3");
 	refused("%L\\9", NULL, "unknown escape");
@@ -95,9 +84,8 @@ static void mistakes_are_named(void **state)
 	refused("%T", "%0300d", "more than");
 }
 
-static void json_is_valid(void **state)
+TEST(json_is_valid)
 {
-	(void)state;
 	GIVES("{\"m\":\"%J\"}\n", "a\"b\\c\td\r\n", "{\"m\":\"a\\\"b\\\\c\\td\\r\"}\n");
 	GIVES("%J\n", "\x01\x1f\x7f\b\f", "\\u0001\\u001f\x7f\\b\\f\n");
 	GIVES("%J\n", "\n\n", "\n\n");
@@ -121,14 +109,13 @@ static void json_is_valid(void **state)
 }
 
 /* Wherever in it something has to be escaped. */
-static void long_json_is_valid(void **state)
+TEST(long_json_is_valid)
 {
 	static const char *const cases[][2] = {
 		{"\"", "\\\""}, {"\\", "\\\\"}, {"\x1f", "\\u001f"}, {"\x80", "\\ufffd"}, {"\x7f", "\x7f"}};
 	char text[80], wanted[80];
 	size_t bytes, at, number, wanted_bytes;
 
-	(void)state;
 	for (bytes = 1; bytes <= 70; bytes++) {
 		for (at = 0; at < bytes; at++) {
 			number = (bytes + at) % (sizeof(cases) / sizeof(cases[0]));
@@ -143,24 +130,22 @@ static void long_json_is_valid(void **state)
 	}
 }
 
-static void names_do_not_break_lines_or_strings(void **state)
+TEST(names_do_not_break_lines_or_strings)
 {
 	const struct k2i_format_origin before = origin;
 
-	(void)state;
 	origin.path = "a\nb\x7f/c\"d";
 	GIVES("%F %f %l\n", "x\n", "a?b?/c\"d c\"d x\n");
 	GIVES("{\"%F\":\"%J\"}\n", "x\n", "{\"a\\nb\x7f/c\\\"d\":\"x\"}\n");
 	origin = before;
 }
 
-static void binary_is_one_record(void **state)
+TEST(binary_is_one_record)
 {
 	struct k2i_format_buffer output = {0};
 	struct k2i_format *compiled;
 	char message[256];
 
-	(void)state;
 	assert_int_equal(k2i_format_compile("<%L>%J\n", NULL, &compiled, message, sizeof(message)), 0);
 	assert_int_equal(k2i_format_records(compiled, &origin, true, "a\nb\n", 4, NULL, &output), 0);
 	assert_int_equal(output.bytes, 13);
@@ -169,7 +154,7 @@ static void binary_is_one_record(void **state)
 	k2i_format_free(compiled);
 }
 
-static void plain_is_recognised(void **state)
+TEST(plain_is_recognised)
 {
 	static const struct {
 		const char *format;
@@ -178,7 +163,6 @@ static void plain_is_recognised(void **state)
 	struct k2i_format *compiled;
 	char message[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(k2i_format_compile(cases[i].format, NULL, &compiled, message, sizeof(message)), 0);
 		assert_int_equal(k2i_format_plain(compiled), cases[i].plain);
@@ -194,11 +178,10 @@ static void time_is(const char *time_format, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void nanoseconds_and_flags_differ(void **state)
+TEST(nanoseconds_and_flags_differ)
 {
 	char text[8];
 
-	(void)state;
 	time_is("%S.%-", "20.000000007");
 	time_is("%-%-", "000000007000000007");
 	time_is("%H:%M:%S.%-Z", "22:13:20.000000007Z");
@@ -214,9 +197,8 @@ static void nanoseconds_and_flags_differ(void **state)
 	assert_int_equal(k2i_format_time("%-", UINT64_MAX, text, sizeof(text)), -EINVAL);
 }
 
-static void the_zone_can_change(void **state)
+TEST(the_zone_can_change)
 {
-	(void)state;
 	time_is("%H:%M %Z", "22:13 UTC");
 	(void)setenv("TZ", "EAST-5:30", 1);
 	time_is("%F %H:%M %z %Z", "2023-11-15 03:43 +0530 EAST");
@@ -225,14 +207,13 @@ static void the_zone_can_change(void **state)
 }
 
 /* Its longest is on a Wednesday in September with two digits, at 10 to 12 o'clock: long after it was configured. */
-static void a_unified_name_fits_all_year(void **state)
+TEST(a_unified_name_fits_all_year)
 {
 	static const char *const zones[] = {"UTC0", "EAST-5:45", "WEST8", "SUMMER3TIME"};
 	static const char directives[] = "%B%A%-d%-I%-M";
 	char name[300], path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	const size_t longest = 24, most = 255 - longest;
 
-	(void)state;
 	memset(name, 'n', sizeof(name));
 	for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
 		(void)setenv("TZ", zones[i], 1);
@@ -249,14 +230,13 @@ static void a_unified_name_fits_all_year(void **state)
 }
 
 /* A buffer, two formats, and times that change: a cached text must not come out for another. */
-static void cached_second_is_its_own(void **state)
+TEST(cached_second_is_its_own)
 {
 	struct k2i_format_buffer output = {0};
 	struct k2i_format_origin at = origin;
 	struct k2i_format *first, *second;
 	char message[256];
 
-	(void)state;
 	assert_int_equal(k2i_format_compile("%T ", "%s.%-", &first, message, sizeof(message)), 0);
 	assert_int_equal(k2i_format_compile("%T ", "%Y", &second, message, sizeof(message)), 0);
 	at.time_ns = 0;
@@ -283,7 +263,7 @@ static int use_utc(void **state)
 }
 
 /* In as many turns as it wants, it comes to the same. */
-static void it_stops_when_that_is_enough(void **state)
+TEST(it_stops_when_that_is_enough)
 {
 	enum { RECORDS = 100000, RECORD_BYTES = 16 };
 	struct k2i_format_buffer all = {0}, some = {0};
@@ -291,7 +271,6 @@ static void it_stops_when_that_is_enough(void **state)
 	char message[256], *payload = calloc(RECORDS, 2);
 	size_t taken, at = 0, compared = 0;
 
-	(void)state;
 	assert_non_null(payload);
 	for (size_t record = 0; record < RECORDS; record++)
 		memcpy(payload + 2 * record, (char[]){(char)('a' + record % 26), '\n'}, 2);
@@ -313,24 +292,4 @@ static void it_stops_when_that_is_enough(void **state)
 	k2i_format_free(compiled);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(directives_give_their_values),
-		cmocka_unit_test(any_byte_passes),
-		cmocka_unit_test(escapes_are_bytes),
-		cmocka_unit_test(mistakes_are_named),
-		cmocka_unit_test(json_is_valid),
-		cmocka_unit_test(long_json_is_valid),
-		cmocka_unit_test(names_do_not_break_lines_or_strings),
-		cmocka_unit_test(binary_is_one_record),
-		cmocka_unit_test(plain_is_recognised),
-		cmocka_unit_test(nanoseconds_and_flags_differ),
-		cmocka_unit_test(the_zone_can_change),
-		cmocka_unit_test(a_unified_name_fits_all_year),
-		cmocka_unit_test(cached_second_is_its_own),
-		cmocka_unit_test(it_stops_when_that_is_enough),
-	};
-
-	return cmocka_run_group_tests(tests, use_utc, NULL);
-}
+UNIT_GROUP(use_utc, NULL)

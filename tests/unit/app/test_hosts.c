@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/rules/hosts.h"
 
 static char errors[1024], warnings[1024];
@@ -41,9 +35,8 @@ static void expect(const char *pattern, const char *name, bool wanted)
 	k2i_hosts_free(hosts);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	expect("web1.example.com", "web1.example.com", true);
 	expect("Web1.Example.com", "wEB1.example.COM", true);
 	expect("web1.example.com", "web1xexample.com", false);
@@ -66,9 +59,8 @@ static void test_names(void **state)
 	expect("[0000:0000:0000:0000:0000:ffff:192.168.100.228]", "web2.example.com", false);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-	(void)state;
 	expect("h[1-5]", "h1", true);
 	expect("h[1-5]", "H5", true);
 	expect("h[1-5]", "h6", false);
@@ -122,9 +114,8 @@ static void test_lists(void **state)
 	expect("h[a]", "xha", false);
 }
 
-static void test_networks(void **state)
+TEST(test_networks)
 {
-	(void)state;
 	expect("127.0.0.0/8", "127.1.2.3", true);
 	expect("127.0.0.0/8", "128.0.0.1", false);
 	expect("127.0.0.0/8", "::1", false);
@@ -153,7 +144,7 @@ static void test_networks(void **state)
 }
 
 /* A network that is none; a name that no host has. */
-static void test_networks_wrong(void **state)
+TEST(test_networks_wrong)
 {
 	static const char *const wrong[] = {
 		"10.0.0.0/33",  "::/129",    "10.0.0.0/255.0.255.0", "10.0.0/8", "::/ffff::", "a/b",
@@ -161,7 +152,6 @@ static void test_networks_wrong(void **state)
 	static const char *const nobody[] = {".example", "127.0.0.", "localhost:8020"};
 	struct k2i_hosts *hosts;
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
 		assert_int_equal(compile(wrong[at], NULL, &hosts), -EINVAL);
 		assert_non_null(strstr(errors, "is no name, no address and no network as 192.0.2.0/24"));
@@ -174,9 +164,8 @@ static void test_networks_wrong(void **state)
 }
 
 /* A name that looks like a list and is none is an expression, in which the brackets are a set of characters. */
-static void test_no_lists(void **state)
+TEST(test_no_lists)
 {
-	(void)state;
 	expect("h[0-]", "h-", true);
 	expect("h[00-]", "h-", true);
 	expect("h[1-5x]", "hx", true);
@@ -187,9 +176,8 @@ static void test_no_lists(void **state)
 	expect("h[0-9999999999]", "xh5y", true);
 }
 
-static void test_expressions(void **state)
+TEST(test_expressions)
 {
-	(void)state;
 	expect("[.]*", "192.0.2.7", true);
 	expect("[.]*", "a", true);
 	expect("[.]*", "", true);
@@ -204,11 +192,10 @@ static void test_expressions(void **state)
 	expect("^(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", false);
 }
 
-static void test_several(void **state)
+TEST(test_several)
 {
 	struct k2i_hosts *hosts;
 
-	(void)state;
 	assert_int_equal(compile("h[1-2]", "^10[.]0[.]", &hosts), 0);
 	assert_true(k2i_hosts_match(hosts, "h2"));
 	assert_true(k2i_hosts_match(hosts, "10.0.3.4"));
@@ -216,11 +203,10 @@ static void test_several(void **state)
 	k2i_hosts_free(hosts);
 }
 
-static void test_findings(void **state)
+TEST(test_findings)
 {
 	struct k2i_hosts *hosts;
 
-	(void)state;
 	assert_int_equal(compile("h[5-1]", "h(", &hosts), -EINVAL);
 	assert_null(hosts);
 	assert_non_null(strstr(errors, "f.ini:3: regular expression: range out of order"));
@@ -259,24 +245,12 @@ static void test_findings(void **state)
 	k2i_hosts_free(hosts);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	const struct k2i_settings settings = {.sender_count = 0};
 	struct k2i_hosts *hosts;
 
-	(void)state;
 	assert_int_equal(k2i_hosts_compile(&settings, report, NULL, &hosts), 0);
 	assert_null(hosts);
 	k2i_hosts_free(hosts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),    cmocka_unit_test(test_lists),    cmocka_unit_test(test_expressions),
-		cmocka_unit_test(test_several),  cmocka_unit_test(test_findings), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_no_lists), cmocka_unit_test(test_networks), cmocka_unit_test(test_networks_wrong),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/program/latency.h"
 #include "base/clock.h"
 
-static void test_buckets(void **state)
+TEST(test_buckets)
 {
-	(void)state;
 	assert_int_equal(k2i_latency_bucket(0), 0);
 	assert_int_equal(k2i_latency_bucket(K2I_MILLISECOND_NS), 0);
 	assert_int_equal(k2i_latency_bucket(K2I_MILLISECOND_NS + 1), 1);
@@ -22,11 +14,10 @@ static void test_buckets(void **state)
 	assert_int_equal(k2i_latency_bucket(UINT64_MAX), K2I_LATENCY_BUCKETS - 1);
 }
 
-static void test_quantiles(void **state)
+TEST(test_quantiles)
 {
 	struct k2i_latency latency = {.chunks = {900, 0, 90, [K2I_LATENCY_BUCKETS - 1] = 10}};
 
-	(void)state;
 	assert_int_equal(k2i_latency_count(&latency), 1000);
 	assert_int_equal(k2i_latency_quantile_ms(&latency, 500), 1);
 	assert_int_equal(k2i_latency_quantile_ms(&latency, 900), 1);
@@ -35,12 +26,11 @@ static void test_quantiles(void **state)
 	assert_true(k2i_latency_quantile_ms(&latency, 991) == UINT64_MAX);
 }
 
-static void test_metrics(void **state)
+TEST(test_metrics)
 {
 	struct k2i_latency latency = {.chunks = {3, 4, [K2I_LATENCY_BUCKETS - 1] = 1}, .sum_us = 1500};
 	struct k2i_report plain = {0}, labelled = {0};
 
-	(void)state;
 	k2i_latency_metrics(&plain, &latency, "");
 	assert_non_null(strstr(plain.text, "_bucket{le=\"0.001\"} 3\n"));
 	assert_non_null(strstr(plain.text, "_bucket{le=\"0.002\"} 7\n"));
@@ -53,15 +43,4 @@ static void test_metrics(void **state)
 	assert_non_null(strstr(labelled.text, "_count{target=\"x\"} 8\n"));
 	free(plain.text);
 	free(labelled.text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buckets),
-		cmocka_unit_test(test_quantiles),
-		cmocka_unit_test(test_metrics),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

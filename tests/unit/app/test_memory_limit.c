@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <mntent.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "unit.h"
 #include "folder_help.h"
 #include "app/store/memory_limit.h"
 #include "wrapped_names.h"
@@ -85,9 +85,10 @@ static uint64_t machine_bytes(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void without_limits_it_is_the_machines(void **state)
+#define LIMIT_TEST(name) FIXTURE_TEST(name, void *fixture, setup, folder_end)
+
+LIMIT_TEST(without_limits_it_is_the_machines)
 {
-	(void)state;
 	assert_int_equal(k2i_memory_bytes(), machine_bytes());
 	put("first/logs/k2hft/memory.limit_in_bytes", "9223372036854771712\n");
 	put("second/logs/k2hft/memory.max", "max\n");
@@ -95,9 +96,8 @@ static void without_limits_it_is_the_machines(void **state)
 	assert_int_equal(k2i_memory_bytes(), machine_bytes());
 }
 
-static void the_least_limit_counts(void **state)
+LIMIT_TEST(the_least_limit_counts)
 {
-	(void)state;
 	put("second/logs/k2hft/memory.max", "33554432\n");
 	assert_int_equal(k2i_memory_bytes(), 32 * MIB);
 	put("second/logs/memory.max", "16777216\n");
@@ -110,20 +110,18 @@ static void the_least_limit_counts(void **state)
 	assert_int_equal(k2i_memory_bytes(), 2 * MIB);
 }
 
-static void memory_can_share_its_hierarchy(void **state)
+LIMIT_TEST(memory_can_share_its_hierarchy)
 {
-	(void)state;
 	put("cgroup", "5:cpu,name=memory:/\n4:cpuset,memory,pids:/logs/k2hft\n");
 	put("first/logs/k2hft/memory.limit_in_bytes", "4194304\n");
 	assert_int_equal(k2i_memory_bytes(), 4 * MIB);
 }
 
 /* As in a container that sees its own group as the root. */
-static void the_root_can_have_a_limit(void **state)
+LIMIT_TEST(the_root_can_have_a_limit)
 {
 	char path[300], root[300];
 
-	(void)state;
 	put("cgroup", "0::/\n");
 	put("second/memory.max", "8388608\n");
 	path_of(root, "second");
@@ -134,11 +132,10 @@ static void the_root_can_have_a_limit(void **state)
 }
 
 /* As in one that has its host's names. */
-static void a_group_that_is_not_there_is_the_root(void **state)
+LIMIT_TEST(a_group_that_is_not_there_is_the_root)
 {
 	char path[300], root[300];
 
-	(void)state;
 	put("cgroup", "0::/docker/k2hft\n");
 	put("second/memory.max", "8388608\n");
 	path_of(root, "second");
@@ -147,23 +144,21 @@ static void a_group_that_is_not_there_is_the_root(void **state)
 	assert_int_equal(k2i_memory_bytes(), 8 * MIB);
 }
 
-static void a_path_that_has_no_room_is_none(void **state)
+LIMIT_TEST(a_path_that_has_no_room_is_none)
 {
 	char path[300];
 	size_t bytes;
 
-	(void)state;
 	assert_true(k2i_memory_group(true, path, sizeof(path)));
 	bytes = strlen(path);
 	assert_false(k2i_memory_group(true, path, bytes));
 	assert_true(k2i_memory_group(true, path, bytes + 1));
 }
 
-static void files_can_be_missing(void **state)
+LIMIT_TEST(files_can_be_missing)
 {
 	char path[300];
 
-	(void)state;
 	put("cgroup", "nonsense\n0\n");
 	assert_int_equal(k2i_memory_bytes(), machine_bytes());
 	path_of(path, "cgroup");
@@ -172,20 +167,4 @@ static void files_can_be_missing(void **state)
 	path_of(path, "mounts");
 	assert_int_equal(remove(path), 0);
 	assert_int_equal(k2i_memory_bytes(), machine_bytes());
-}
-
-int main(void)
-{
-#define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_end)
-	const struct CMUnitTest tests[] = {
-		LIMIT_TEST(without_limits_it_is_the_machines),
-		LIMIT_TEST(the_least_limit_counts),
-		LIMIT_TEST(memory_can_share_its_hierarchy),
-		LIMIT_TEST(the_root_can_have_a_limit),
-		LIMIT_TEST(a_group_that_is_not_there_is_the_root),
-		LIMIT_TEST(a_path_that_has_no_room_is_none),
-		LIMIT_TEST(files_can_be_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/rules/needles_block.h"
 #include "random_help.h"
 
@@ -142,14 +136,13 @@ static void all_are_found(struct sample *sample, const char *data, size_t bytes)
 	}
 }
 
-static void each_is_found_wherever_it_is(void **state)
+TEST(each_is_found_wherever_it_is)
 {
 	static const char *const texts[] = {"q",     "ab",   "bad",
 					    "error", "xxxy", "a text that is longer than all of the others are"};
 	struct sample *sample = calloc(1, sizeof(*sample));
 	char data[200];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		text_add(sample, texts[i], strlen(texts[i]));
 	for (size_t i = 0; i < sample->count; i++) {
@@ -195,36 +188,23 @@ static void random_round(struct sample *sample, uint32_t alphabet)
 	sample_clear(sample);
 }
 
-static void as_many_as_there_are_are_found(void **state)
+TEST(as_many_as_there_are_are_found)
 {
 	struct sample *sample = calloc(1, sizeof(*sample));
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++)
 		random_round(sample, (uint32_t[]){2, 4, 11, 256}[round % 4]);
 	free(sample);
 }
 
-static void nothing_is_found_for_nothing(void **state)
+TEST(nothing_is_found_for_nothing)
 {
 	struct k2i_needle_hit hit;
 	struct k2i_needles *needles;
 	size_t from = 0;
 
-	(void)state;
 	assert_int_equal(k2i_needles_create(NULL, 0, &needles), 0);
 	assert_int_equal(k2i_needles_find(needles, "some data", 9, &from, &hit, 1), 0);
 	assert_int_equal(from, 9);
 	k2i_needles_free(needles);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_found_wherever_it_is),
-		cmocka_unit_test(as_many_as_there_are_are_found),
-		cmocka_unit_test(nothing_is_found_for_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

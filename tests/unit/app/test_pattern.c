@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "unit.h"
 #include "app/rules/pattern.h"
 
 static int compile_error;
@@ -91,9 +85,8 @@ static void refused(const char *text, const char *reason)
 		fail_msg("%s: message is: %s", text, message);
 }
 
-static void without_double_quotes_it_is_text(void **state)
+TEST(without_double_quotes_it_is_text)
 {
-	(void)state;
 	is_text("error", "error");
 	is_text("a b, c", "a b, c");
 	is_text("^a.*$", "^a.*$");
@@ -103,9 +96,8 @@ static void without_double_quotes_it_is_text(void **state)
 	is_text("\\#5", "#5");
 }
 
-static void double_quotes_make_an_expression(void **state)
+TEST(double_quotes_make_an_expression)
 {
-	(void)state;
 	assert_int_equal(match_text("\"^a+b$\"", "aab"), 1);
 	assert_int_equal(match_text("\"^a+b$\"", "aabc"), 0);
 	assert_int_equal(match_text("\"a\" , \"$0\"", "bab"), 1);
@@ -119,18 +111,16 @@ static void double_quotes_make_an_expression(void **state)
 	assert_int_equal(match_text("\\\"^a$\\\"", "a"), 1);
 }
 
-static void what_posix_has_works(void **state)
+TEST(what_posix_has_works)
 {
-	(void)state;
 	assert_int_equal(match_text("\"[[:alpha:]]{2,3}[[:space:]]\\([0-9]+\\)\"", "x abc (12)"), 1);
 	assert_int_equal(match_text("\"(a|b)+|c\"", "xbay"), 1);
 	assert_int_equal(match_text("\"(.)\\1\"", "abb"), 1);
 	assert_int_equal(match_text("\"[^a]\"", "aaa"), 0);
 }
 
-static void any_byte_is_matched(void **state)
+TEST(any_byte_is_matched)
 {
-	(void)state;
 	assert_int_equal(match("\"a.b\"", "a\0b", 3), 1);
 	assert_int_equal(match("\"^a.b$\"",
 			       "a\xff"
@@ -143,9 +133,8 @@ static void any_byte_is_matched(void **state)
 	assert_int_equal(match("\"a\r$\"", "a\r", 2), 1);
 }
 
-static void groups_that_took_no_part_are_empty(void **state)
+TEST(groups_that_took_no_part_are_empty)
 {
-	(void)state;
 	assert_int_equal(match_text("\"(a)|(b)\"", "xb"), 1);
 	assert_int_equal(groups[1].begin, groups[1].end);
 	assert_int_equal(groups[2].begin, 1);
@@ -156,11 +145,10 @@ static void groups_that_took_no_part_are_empty(void **state)
 	assert_int_equal(groups[9].begin, 8);
 }
 
-static void hostile_subject_ends(void **state)
+TEST(hostile_subject_ends)
 {
 	char subject[64];
 
-	(void)state;
 	memset(subject, 'a', sizeof(subject));
 	subject[sizeof(subject) - 1] = 'b';
 	assert_int_equal(match("\"^(a+)+$\"", subject, sizeof(subject)), -ELOOP);
@@ -168,12 +156,11 @@ static void hostile_subject_ends(void **state)
 }
 
 /* An honest expression on a long record is not taken for a hostile one. */
-static void long_subject_matches(void **state)
+TEST(long_subject_matches)
 {
 	const size_t bytes = 1u << 20;
 	char *subject = malloc(bytes);
 
-	(void)state;
 	memset(subject, 'a', bytes);
 	subject[0] = '<';
 	subject[1] = '>';
@@ -189,9 +176,8 @@ static void long_subject_matches(void **state)
 #define HIRAGANA "\xe3\x81\xb2\xe3\x82\x89"
 #define KATAKANA_CLASS "[\xe3\x82\xa1-\xe3\x83\xb6]"
 
-static void characters_are_matched(void **state)
+TEST(characters_are_matched)
 {
-	(void)state;
 	assert_int_equal(match_text("\"" KATAKANA_CLASS "\"", KATAKANA), 1);
 	assert_int_equal(match_text("\"" KATAKANA_CLASS "\"", HIRAGANA), 0);
 	assert_int_equal(match_text("\"^(.).$\"", KATAKANA), 1);
@@ -208,9 +194,8 @@ static void characters_are_matched(void **state)
 	assert_int_equal(match_text("\"^ab\xc3\xa9?$\"", "ab"), 1);
 }
 
-static void lines_that_are_not_utf8_are_bytes(void **state)
+TEST(lines_that_are_not_utf8_are_bytes)
 {
-	(void)state;
 	/* Latin-1 */
 	assert_int_equal(match_text("\"^user=.* failed$\"", "user=Ren\xe9"
 							    " failed"),
@@ -225,9 +210,8 @@ static void lines_that_are_not_utf8_are_bytes(void **state)
 	assert_int_equal(match_text("\"^(.)\xe9\"", "n\xe9"), 1);
 }
 
-static void mistakes_are_named(void **state)
+TEST(mistakes_are_named)
 {
-	(void)state;
 	refused("\"(\"", "at byte 2 of `('");
 	refused("\"[a\"", "regular expression:");
 	refused("\"a\" b", "a pattern is text, or");
@@ -244,25 +228,23 @@ static void mistakes_are_named(void **state)
 }
 
 /* Another start can go well then, which none does after a mistake. */
-static void no_memory_is_no_mistake(void **state)
+TEST(no_memory_is_no_mistake)
 {
 	const struct k2i_pattern pattern = {.text = "\"fine\""};
 	char message[512] = "";
 	struct k2i_matcher matcher;
 
-	(void)state;
 	compile_error = PCRE2_ERROR_HEAP_FAILED;
 	assert_int_equal(k2i_matcher_compile(&pattern, &matcher, message, sizeof(message)), -ENOMEM);
 	compile_error = 0;
 	k2i_matcher_clear(&matcher);
 }
 
-static void replacement_has_its_pieces(void **state)
+TEST(replacement_has_its_pieces)
 {
 	struct k2i_replacement replacement;
 	char message[256];
 
-	(void)state;
 	assert_int_equal(k2i_replacement_parse("a\\$\\&\\\\\\\"$1&b", 13, &replacement, message, sizeof(message)), 0);
 	assert_int_equal(replacement.count, 4);
 	assert_int_equal(replacement.pieces[0].bytes, 5);
@@ -290,22 +272,4 @@ static int scratch_free(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_double_quotes_it_is_text),
-		cmocka_unit_test(double_quotes_make_an_expression),
-		cmocka_unit_test(what_posix_has_works),
-		cmocka_unit_test(any_byte_is_matched),
-		cmocka_unit_test(groups_that_took_no_part_are_empty),
-		cmocka_unit_test(hostile_subject_ends),
-		cmocka_unit_test(long_subject_matches),
-		cmocka_unit_test(characters_are_matched),
-		cmocka_unit_test(lines_that_are_not_utf8_are_bytes),
-		cmocka_unit_test(mistakes_are_named),
-		cmocka_unit_test(no_memory_is_no_mistake),
-		cmocka_unit_test(replacement_has_its_pieces),
-	};
-
-	return cmocka_run_group_tests(tests, scratch_make, scratch_free);
-}
+UNIT_GROUP(scratch_make, scratch_free)

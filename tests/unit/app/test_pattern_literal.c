@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/rules/pattern.h"
 #include "app/rules/pattern_literal.h"
 
@@ -31,9 +26,8 @@ static void knows(const char *regex, const char *wanted)
 		fail_msg("of `%s' is known: `%s', wanted: `%s'", regex, known, wanted);
 }
 
-static void texts_are_all_there_is(void **state)
+TEST(texts_are_all_there_is)
 {
-	(void)state;
 	knows("error", "error|!");
 	knows("\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9|!");
 	knows("ERROR|WARN", "ERROR|WARN|!");
@@ -42,9 +36,8 @@ static void texts_are_all_there_is(void **state)
 	knows("]}", "]}|!");
 }
 
-static void the_longest_text_is_taken(void **state)
+TEST(the_longest_text_is_taken)
 {
-	(void)state;
 	knows("^user=(root|admin) .*failed$", "failed|");
 	knows("ab.cdef.gh", "cdef|");
 	knows("blk_-?[0-9]+", "blk_|");
@@ -57,9 +50,8 @@ static void the_longest_text_is_taken(void **state)
 	knows("aaaa((bbbbbb))", "bbbbbb|");
 }
 
-static void what_can_be_left_out_is_not_needed(void **state)
+TEST(what_can_be_left_out_is_not_needed)
 {
-	(void)state;
 	knows("ab\xc3\xa9?d", "ab|");
 	knows("a\xc3\xa9+d", "a\xc3\xa9|");
 	knows("abc?d", "ab|");
@@ -79,9 +71,8 @@ static void what_can_be_left_out_is_not_needed(void **state)
 	knows("ab\\ncd", "ab|");
 }
 
-static void what_is_not_read_makes_nothing_known(void **state)
+TEST(what_is_not_read_makes_nothing_known)
 {
-	(void)state;
 	knows("(?i)error", "");
 	knows("x(?i:error)y", "");
 	knows("abc(?=def)", "");
@@ -106,28 +97,14 @@ static void takes_all(const char *regex, bool wanted)
 		fail_msg("`%s' %s every line", regex, wanted ? "is not known to match" : "does not match");
 }
 
-static void what_every_line_matches_is_known(void **state)
+TEST(what_every_line_matches_is_known)
 {
 	static const char *const all[] = {"", "^", "$", ".*", "^.*", ".*$", "^.*$"};
 	static const char *const some[] = {"^$", ".",    "..*", ".*x", ".*.",  ".+", "^^$",
 					   "*",  "\\.*", "^.",  "$^",  ".*?x", "x|"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		takes_all(all[i], true);
 	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
 		takes_all(some[i], false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_are_all_there_is),
-		cmocka_unit_test(the_longest_text_is_taken),
-		cmocka_unit_test(what_can_be_left_out_is_not_needed),
-		cmocka_unit_test(what_is_not_read_makes_nothing_known),
-		cmocka_unit_test(what_every_line_matches_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

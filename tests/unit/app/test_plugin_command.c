@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/plugin/command.h"
 
 static void words_print(char *said, size_t room, char **words)
@@ -39,9 +31,8 @@ static const char *parsed(const char *text)
 	return said;
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-	(void)state;
 	assert_string_equal(parsed("/bin/cat"), "|/bin/cat||/bin/cat|");
 	assert_string_equal(parsed(" \t/bin/cat  -u\r\n x "), "|/bin/cat||/bin/cat|-u|x|");
 	assert_string_equal(parsed("A=1 B= /bin/cat C=3"), "A=1|B=||/bin/cat||/bin/cat|C=3|");
@@ -53,9 +44,8 @@ static void test_words(void **state)
 	assert_string_equal(parsed("/bin/cat $HOME * ; | > &"), "|/bin/cat||/bin/cat|$HOME|*|;|||>|&|");
 }
 
-static void test_search(void **state)
+TEST(test_search)
 {
-	(void)state;
 	assert_int_equal(setenv("PATH", "/nowhere:/etc:/bin", 1), 0);
 	assert_string_equal(parsed("cat"), "|/bin/cat||cat|");
 	assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
@@ -66,9 +56,8 @@ static void test_search(void **state)
 	assert_string_equal(parsed("PATH=/x cat") + 8, "|/usr/bin/cat||cat|");
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void)state;
 	assert_string_equal(parsed(""), "it names no program: [NAME=value ...] program [arguments]");
 	assert_string_equal(parsed(" \t"), "it names no program: [NAME=value ...] program [arguments]");
 	assert_string_equal(parsed("A=1"), "it names no program: [NAME=value ...] program [arguments]");
@@ -81,15 +70,4 @@ static void test_refused(void **state)
 	assert_string_equal(parsed("/etc"), "/etc can't be run: Is a directory");
 	assert_string_equal(parsed("/dev/null"),
 			    "/dev/null can't be run: it is no executable file for the user who asks");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_search),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define UNIT_OWN_MAIN
+#include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "app/plugin/plugins.h"
 #include "base/clock.h"
@@ -123,12 +116,11 @@ static void await_output(const struct world *world, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void test_fed(void **state)
+TEST(test_fed)
 {
 	struct world world;
 	struct k2i_plugin_shown shown;
 
-	(void)state;
 	world_open(&world, "/bin/cat");
 	push(&world, "one\n");
 	push(&world, "two\n");
@@ -144,11 +136,10 @@ static void test_fed(void **state)
 }
 
 /* It reads all that it has, and dies in the middle of the second record: that is the next one's. */
-static void test_dies(void **state)
+TEST(test_dies)
 {
 	struct world world;
 
-	(void)state;
 	world_open(&world, "/bin/sh -c '/bin/dd bs=1 count=6 2>/dev/null; kill -9 $$'");
 	push(&world, "one\ntwo\nthree\n");
 	await(&world.deaths, 1);
@@ -161,12 +152,11 @@ static void test_dies(void **state)
 }
 
 /* A stream without lines goes on in the middle: its bytes count that were read. */
-static void test_dies_binary(void **state)
+TEST(test_dies_binary)
 {
 	struct world world;
 	struct k2i_plugin_block *block = NULL;
 
-	(void)state;
 	world_open(&world, "/bin/sh -c '/bin/dd bs=1 count=6 2>/dev/null; kill -9 $$'");
 	assert_int_equal(k2i_plugin_block_put(&block, "ab\ncdefghijkl", 13), 0);
 	block->owner = &world;
@@ -179,12 +169,11 @@ static void test_dies_binary(void **state)
 }
 
 /* Its own end is no reason to start another one before there are records. */
-static void test_ends_by_itself(void **state)
+TEST(test_ends_by_itself)
 {
 	struct world world;
 	struct k2i_plugin_shown shown;
 
-	(void)state;
 	world_open(&world, "/usr/bin/head -n 1");
 	k2i_plugin_begin(world.plugin);
 	await(&world.starts, 1);
@@ -201,11 +190,10 @@ static void test_ends_by_itself(void **state)
 	assert_int_equal(atomic_load(&world.starts), 2);
 }
 
-static void test_rests(void **state)
+TEST(test_rests)
 {
 	struct world world;
 
-	(void)state;
 	world_open(&world, "/bin/sh -c '/bin/cat; echo end'");
 	push(&world, "one\n");
 	await(&world.taken, 1);
@@ -224,13 +212,12 @@ static void test_rests(void **state)
 	world_close(&world);
 }
 
-static void test_output_refused(void **state)
+TEST(test_output_refused)
 {
 	struct world world;
 	struct k2i_plugin_shown shown;
 	struct timespec pause = {0, 2000000};
 
-	(void)state;
 	world_open(&world, "/bin/cat");
 	atomic_store(&world.refuses, true);
 	push(&world, "one\n");
@@ -248,11 +235,10 @@ static void test_output_refused(void **state)
 }
 
 /* Blocks that nobody has read are given back. The pipe takes some that it never reads. */
-static void test_hangs(void **state)
+TEST(test_hangs)
 {
 	struct world world;
 
-	(void)state;
 	world_open(&world, "/bin/sh -c 'trap \"\" TERM; exec /bin/sleep 1000'");
 	push(&world, "one\n");
 	push(&world, "two\n");
@@ -263,7 +249,7 @@ static void test_hangs(void **state)
 }
 
 /* More than a pipe holds, in blocks of all lengths. */
-static void test_much(void **state)
+TEST(test_much)
 {
 	struct world world;
 	struct stat status;
@@ -271,7 +257,6 @@ static void test_much(void **state)
 	char *text = malloc(300000);
 	uint64_t bytes = 0;
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, 'x', 300000);
 	world_open(&world, "/bin/cat");
@@ -298,13 +283,6 @@ static void test_much(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fed),         cmocka_unit_test(test_dies),
-		cmocka_unit_test(test_dies_binary), cmocka_unit_test(test_ends_by_itself),
-		cmocka_unit_test(test_rests),       cmocka_unit_test(test_output_refused),
-		cmocka_unit_test(test_hangs),       cmocka_unit_test(test_much),
-	};
-
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

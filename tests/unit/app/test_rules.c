@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/rules/rules.h"
 
 #define PATTERNS_MAX 4
@@ -90,13 +83,12 @@ static const char *found(const struct sample *sample, const char *path)
 	return match ? k2i_rule_settings(match)->target : NULL;
 }
 
-static void longest_rule_wins(void **state)
+TEST(longest_rule_wins)
 {
 	struct sample *sample = SAMPLE({.target = "log/app.log"}, {.target = "log", .directory = true},
 				       {.target = "log/deep/er", .directory = true},
 				       {.target = "log!", .directory = true}, {.target = "one"});
 
-	(void)state;
 	assert_int_equal(sample->error, 0);
 	assert_string_equal(found(sample, "log/app.log"), "log/app.log");
 	assert_string_equal(found(sample, "log/app.log2"), "log");
@@ -114,11 +106,10 @@ static void longest_rule_wins(void **state)
 	sample_free(sample);
 }
 
-static void root_rule_covers_all(void **state)
+TEST(root_rule_covers_all)
 {
 	struct sample *sample = SAMPLE({.target = "", .directory = true}, {.target = "a/b", .directory = true});
 
-	(void)state;
 	assert_string_equal(found(sample, "x"), "");
 	assert_string_equal(found(sample, "a/x"), "");
 	assert_string_equal(found(sample, "a/b/x"), "a/b");
@@ -174,21 +165,19 @@ static bool passes_all(const struct sample *sample)
 	return k2i_rule_passes_all(k2i_rules_find(sample->compiled, sample->rules[0].target));
 }
 
-static void deny_is_the_default(void **state)
+TEST(deny_is_the_default)
 {
 	struct sample *sample = SAMPLE({.target = "a"});
 
-	(void)state;
 	assert_false(passes_all(sample));
 	dropped(sample, "anything\n");
 	sample_free(sample);
 }
 
-static void allow_text_passes_the_line(void **state)
+TEST(allow_text_passes_the_line)
 {
 	struct sample *sample = SAMPLE({.target = "a", .allow = {"error", "'a.b'"}, .deny = {"error"}});
 
-	(void)state;
 	assert_false(passes_all(sample));
 	passes(sample, "an error \r\n");
 	passes(sample, "xa.by");
@@ -199,11 +188,10 @@ static void allow_text_passes_the_line(void **state)
 	sample_free(sample);
 }
 
-static void allow_nothing_passes_everything(void **state)
+TEST(allow_nothing_passes_everything)
 {
 	struct sample *sample = SAMPLE({.target = "a", .allow = {""}});
 
-	(void)state;
 	assert_true(passes_all(sample));
 	passes(sample, "\n");
 	passes(sample, "x");
@@ -214,11 +202,10 @@ static void allow_nothing_passes_everything(void **state)
 	sample_free(sample);
 }
 
-static void expression_without_replacement_passes_the_line(void **state)
+TEST(expression_without_replacement_passes_the_line)
 {
 	struct sample *sample = SAMPLE({.target = "a", .allow = {"\"[0-9]+$\""}});
 
-	(void)state;
 	passes(sample, "id 12\n");
 	passes(sample, "id 12\r\n");
 	passes(sample, "id 12");
@@ -227,12 +214,11 @@ static void expression_without_replacement_passes_the_line(void **state)
 	sample_free(sample);
 }
 
-static void replacement_keeps_the_line_end(void **state)
+TEST(replacement_keeps_the_line_end)
 {
 	struct sample *sample =
 		SAMPLE({.target = "a", .allow = {"\"user=([a-z]+) id=([0-9]+)\", \"<$2:$1> & \\$\\&\""}});
 
-	(void)state;
 	becomes(sample, "x user=bob id=7 y\n", "<7:bob> user=bob id=7 $&\n");
 	becomes(sample, "user=bob id=7\r\n", "<7:bob> user=bob id=7 $&\r\n");
 	becomes(sample, "user=bob id=7", "<7:bob> user=bob id=7 $&");
@@ -247,25 +233,23 @@ static void replacement_keeps_the_line_end(void **state)
 	sample_free(sample);
 }
 
-static void first_match_decides(void **state)
+TEST(first_match_decides)
 {
 	struct sample *sample = SAMPLE({.target = "a", .allow = {"\"a\", \"1\"", "b", "\"a|b\", \"3\""}});
 
-	(void)state;
 	becomes(sample, "ab\n", "1\n");
 	becomes(sample, "b\n", "b\n");
 	dropped(sample, "c\n");
 	sample_free(sample);
 }
 
-static void any_deny_drops(void **state)
+TEST(any_deny_drops)
 {
 	struct sample *sample = SAMPLE({.target = "a",
 					.default_allow = true,
 					.allow = {"never"},
 					.deny = {"secret", "\"^#\", \"x\"", "\"z$\""}});
 
-	(void)state;
 	assert_false(passes_all(sample));
 	passes(sample, "fine #\n");
 	dropped(sample, "a secret\n");
@@ -278,11 +262,10 @@ static void any_deny_drops(void **state)
 	sample_free(sample);
 }
 
-static void hostile_record_does_not_match(void **state)
+TEST(hostile_record_does_not_match)
 {
 	struct sample *sample = SAMPLE({.target = "a", .default_allow = true, .deny = {"\"^(a+)+$\""}});
 
-	(void)state;
 	passes(sample, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n");
 	dropped(sample, "aaaa\n");
 	sample_free(sample);
@@ -292,7 +275,7 @@ static void hostile_record_does_not_match(void **state)
  * Though the record behind the ones that pass is met twice, it is matched, and counted, once: not with those before it,
  * which may be all that there is room for.
  */
-static void hostile_records_are_counted(void **state)
+TEST(hostile_records_are_counted)
 {
 	static const char records[] = "aa\n"
 				      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n"
@@ -302,7 +285,6 @@ static void hostile_records_are_counted(void **state)
 	struct k2i_rule_output output;
 	struct k2i_rule_scratch *scratch;
 
-	(void)state;
 	assert_int_equal(k2i_rule_scratch_create(k2i_rules_find(sample->compiled, "a"), &scratch), 0);
 	k2i_rule_begin(scratch, records, sizeof(records) - 1);
 	for (unsigned rows = 0; rows < 2; rows++) {
@@ -322,14 +304,13 @@ static void hostile_records_are_counted(void **state)
 }
 
 /* The buffer has a rest of the records before, as when there was no room for more. */
-static void others_begin_anew(void **state)
+TEST(others_begin_anew)
 {
 	static const char before[] = "error 1\nnothing\nwarn 2\n", records[] = "error\nnothing\n";
 	struct sample *sample = SAMPLE({.target = "a", .allow = {"error", "\"warn [0-9]\""}});
 	struct k2i_rule_output output;
 	struct k2i_rule_scratch *scratch;
 
-	(void)state;
 	assert_int_equal(k2i_rule_scratch_create(k2i_rules_find(sample->compiled, "a"), &scratch), 0);
 	k2i_rule_begin(scratch, before, sizeof(before) - 1);
 	assert_int_equal(k2i_rule_next(scratch, &output), 1);
@@ -364,7 +345,7 @@ static unsigned rows_of(const struct sample *sample, const char *records, size_t
 	return rows;
 }
 
-static void records_in_a_row_come_out_together(void **state)
+TEST(records_in_a_row_come_out_together)
 {
 	static const char records[] = "an error\nwarn 1\nnothing\nerror\r\nwarn 2\nwarn x\nerr\n\nthe last error";
 	struct sample *allow = SAMPLE({.target = "a", .allow = {"error", "\"warn [0-9]\""}});
@@ -373,7 +354,6 @@ static void records_in_a_row_come_out_together(void **state)
 	char passed[256];
 	size_t bytes;
 
-	(void)state;
 	assert_int_equal(rows_of(allow, records, sizeof(records) - 1, passed, &bytes), 3);
 	assert_int_equal(bytes, strlen("an error\nwarn 1\nerror\r\nwarn 2\nthe last error"));
 	assert_memory_equal(passed, "an error\nwarn 1\nerror\r\nwarn 2\nthe last error", bytes);
@@ -389,14 +369,13 @@ static void records_in_a_row_come_out_together(void **state)
 }
 
 /* Far more than a needle is looked for ahead, with needles at every distance from where a look begins and ends. */
-static void long_blocks_are_judged_line_by_line(void **state)
+TEST(long_blocks_are_judged_line_by_line)
 {
 	struct sample *sample = SAMPLE({.target = "a", .allow = {"needle", "\"pin ?[0-9]\"", "\"(x|zz) hay$\""}});
 	const size_t lines = 40000;
 	char *records = malloc(lines * 32), *wanted = malloc(lines * 32), *passed = malloc(lines * 32);
 	size_t bytes = 0, wanted_bytes = 0, passed_bytes;
 
-	(void)state;
 	for (size_t i = 0; i < lines; i++) {
 		static const char *const texts[] = {"nothing", "x needle x", "pins", "apin 7",
 						    "needl",   "zz hay",     "hay",  ""};
@@ -419,11 +398,10 @@ static void long_blocks_are_judged_line_by_line(void **state)
 	sample_free(sample);
 }
 
-static void mistakes_name_file_and_line(void **state)
+TEST(mistakes_name_file_and_line)
 {
 	struct sample *sample = SAMPLE({.target = "a"}, {.target = "b", .allow = {"x", "\"(\""}});
 
-	(void)state;
 	assert_int_equal(sample->error, -EINVAL);
 	assert_non_null(strstr(sample->message, "f.ini:22: ALLOW: regular expression:"));
 	sample_free(sample);
@@ -439,27 +417,4 @@ static void mistakes_name_file_and_line(void **state)
 	sample = SAMPLE({.target = "b", .deny = {"\"(\""}});
 	assert_int_equal(sample->error, 0);
 	sample_free(sample);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(longest_rule_wins),
-		cmocka_unit_test(root_rule_covers_all),
-		cmocka_unit_test(deny_is_the_default),
-		cmocka_unit_test(allow_text_passes_the_line),
-		cmocka_unit_test(allow_nothing_passes_everything),
-		cmocka_unit_test(expression_without_replacement_passes_the_line),
-		cmocka_unit_test(replacement_keeps_the_line_end),
-		cmocka_unit_test(first_match_decides),
-		cmocka_unit_test(any_deny_drops),
-		cmocka_unit_test(hostile_record_does_not_match),
-		cmocka_unit_test(hostile_records_are_counted),
-		cmocka_unit_test(others_begin_anew),
-		cmocka_unit_test(records_in_a_row_come_out_together),
-		cmocka_unit_test(long_blocks_are_judged_line_by_line),
-		cmocka_unit_test(mistakes_name_file_and_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

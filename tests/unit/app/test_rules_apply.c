@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records that are judged all at once, against a judge that tries each pattern on each line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/rules/pattern.h"
 #include "random_help.h"
 #include "app/rules/rules.h"
@@ -275,31 +269,27 @@ static void random_round(uint32_t patterns, uint32_t bytes, uint32_t plain)
 	sample_free(sample);
 }
 
-static void lines_with_many_needles_are_judged_alike(void **state)
+TEST(lines_with_many_needles_are_judged_alike)
 {
-	(void)state;
 	for (unsigned round = 0; round < 3000; round++)
 		random_round(5, 800, 0);
 }
 
-static void lines_with_few_needles_are_judged_alike(void **state)
+TEST(lines_with_few_needles_are_judged_alike)
 {
-	(void)state;
 	for (unsigned round = 0; round < 200; round++)
 		random_round(4, RECORDS_MAX, 60);
 }
 
-static void many_patterns_are_judged_alike(void **state)
+TEST(many_patterns_are_judged_alike)
 {
-	(void)state;
 	for (unsigned round = 0; round < 100; round++)
 		random_round(PATTERNS_MAX - 2, 2000, 2);
 }
 
 /* Every pattern with each of those that take all behind it. */
-static void what_takes_all_is_judged_alike(void **state)
+TEST(what_takes_all_is_judged_alike)
 {
-	(void)state;
 	for (uint32_t which = 0; which < COUNT(pattern_texts) * COUNT(all_texts); which++) {
 		struct sample *sample = calloc(1, sizeof(*sample));
 
@@ -310,16 +300,4 @@ static void what_takes_all_is_judged_alike(void **state)
 		both_agree(sample);
 		sample_free(sample);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_with_many_needles_are_judged_alike),
-		cmocka_unit_test(lines_with_few_needles_are_judged_alike),
-		cmocka_unit_test(many_patterns_are_judged_alike),
-		cmocka_unit_test(what_takes_all_is_judged_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "app/store/memory_limit.h"
 #include "app/store/store.h"
 #include "wrapped_names.h"
@@ -48,12 +40,11 @@ static void packets(int ends[2])
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
 	struct k2i_store_options options = {.write_bytes = 4095};
 	struct k2i_store_writer writer;
 
-	(void)state;
 	assert_int_equal(k2i_store_writer_start(&writer, &options), -EINVAL);
 	options.write_bytes = K2I_STORE_WRITE_BYTES_MAX + 1;
 	assert_int_equal(k2i_store_writer_start(&writer, &options), -EINVAL);
@@ -64,11 +55,10 @@ static void options_are_checked(void **state)
 	assert_int_equal(k2i_store_writer_start(&writer, &options), -EINVAL);
 }
 
-static void flags_follow_the_options(void **state)
+TEST(flags_follow_the_options)
 {
 	struct k2i_store_options options = {.mode = K2I_STORE_BUFFERED};
 
-	(void)state;
 	assert_int_equal(k2i_store_flags(&options), 0);
 	options.mode = K2I_STORE_DSYNC;
 	assert_int_equal(k2i_store_flags(&options), O_DSYNC);
@@ -98,7 +88,7 @@ ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
 }
 
 /* Bytes that a call does not write, the next one does, each once. */
-static void short_writes_go_on(void **state)
+TEST(short_writes_go_on)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536};
 	static const size_t parts[] = {5000, 10, 2000, 1, 1025, 3, 60000};
@@ -106,7 +96,6 @@ static void short_writes_go_on(void **state)
 	uint8_t *bytes = content(), *found = content();
 	size_t bytes_put, i;
 
-	(void)state;
 	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
 	for (write_most = 1; write_most < 8000; write_most = write_most * 3 + 7) {
 		int file = scratch(0);
@@ -128,14 +117,13 @@ static void short_writes_go_on(void **state)
 }
 
 /* Few bytes gather, and no write is larger than asked for. */
-static void writes_have_the_size(void **state)
+TEST(writes_have_the_size)
 {
 	const struct k2i_store_options options = {.write_bytes = 10000};
 	struct k2i_store_writer writer;
 	uint8_t *bytes = content(), packet[20000];
 	int ends[2], i;
 
-	(void)state;
 	packets(ends);
 	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
 	k2i_store_writer_begin(&writer, ends[0]);
@@ -157,13 +145,12 @@ static void writes_have_the_size(void **state)
 }
 
 /* A large piece goes out from where it is; a small one can be overwritten by its owner at once. */
-static void only_small_parts_are_copied(void **state)
+TEST(only_small_parts_are_copied)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536};
 	struct k2i_store_writer writer;
 	uint8_t *bytes = content(), small[3] = "ab";
 
-	(void)state;
 	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
 	k2i_store_writer_begin(&writer, -1);
 	assert_int_equal(k2i_store_put(&writer, bytes, 30000), 0);
@@ -176,7 +163,7 @@ static void only_small_parts_are_copied(void **state)
 }
 
 /* More than there is room for: large parts that do not follow each other, then small ones. */
-static void many_parts_are_written(void **state)
+TEST(many_parts_are_written)
 {
 	const struct k2i_store_options options = {.write_bytes = K2I_STORE_WRITE_BYTES_MAX};
 	const size_t large = 600, large_bytes = 1500, small = 7000, small_bytes = 30;
@@ -185,7 +172,6 @@ static void many_parts_are_written(void **state)
 	int descriptor = scratch(0);
 	size_t i;
 
-	(void)state;
 	assert_true(found && descriptor >= 0);
 	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
 	k2i_store_writer_begin(&writer, descriptor);
@@ -215,13 +201,12 @@ static void many_parts_are_written(void **state)
 	free(bytes);
 }
 
-static void errors_are_told(void **state)
+TEST(errors_are_told)
 {
 	const struct k2i_store_options options = {.write_bytes = 4096};
 	struct k2i_store_writer writer;
 	int descriptor = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_true(descriptor >= 0);
 	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
 	k2i_store_writer_begin(&writer, descriptor);
@@ -272,12 +257,11 @@ static void file_round(const struct k2i_store_options *options)
 	free(bytes);
 }
 
-static void every_mode_writes_the_same(void **state)
+TEST(every_mode_writes_the_same)
 {
 	struct k2i_store_options options = {.write_bytes = 40000};
 	int mode;
 
-	(void)state;
 	for (mode = K2I_STORE_BUFFERED; mode <= K2I_STORE_SYNC; mode++) {
 		options.mode = (enum k2i_store_mode)mode;
 		options.cache = mode == K2I_STORE_DSYNC ? K2I_STORE_KEEP : K2I_STORE_DROP;
@@ -285,11 +269,10 @@ static void every_mode_writes_the_same(void **state)
 	}
 }
 
-static void direct_writes_the_tail(void **state)
+TEST(direct_writes_the_tail)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536, .direct = true};
 
-	(void)state;
 	file_round(&options);
 }
 
@@ -374,11 +357,10 @@ static bool memory_only(void)
 	return memory;
 }
 
-static void written_pages_are_dropped(void **state)
+TEST(written_pages_are_dropped)
 {
 	size_t most = (size_t)(k2i_store_waiting_bytes(1) + K2I_STORE_BEHIND_BYTES) / 4096;
 
-	(void)state;
 	if (memory_only())
 		skip();
 	assert_true(behind_cached(K2I_STORE_DROP) <= most);
@@ -386,7 +368,7 @@ static void written_pages_are_dropped(void **state)
 }
 
 /* Writes seldom end where a stretch is full. */
-static void nothing_between_two_stretches_stays(void **state)
+TEST(nothing_between_two_stretches_stays)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536, .cache = K2I_STORE_DROP};
 	const size_t stretch = (size_t)K2I_STORE_BEHIND_BYTES + 1048576;
@@ -395,7 +377,6 @@ static void nothing_between_two_stretches_stays(void **state)
 	int descriptor = scratch(0);
 	size_t length = 0;
 
-	(void)state;
 	if (memory_only())
 		skip();
 	assert_true(descriptor >= 0);
@@ -413,7 +394,7 @@ static void nothing_between_two_stretches_stays(void **state)
 }
 
 /* The kernel gives up what lies wholly in a range, and its pages can be as large as a write. */
-static void nothing_across_two_stretches_stays(void **state)
+TEST(nothing_across_two_stretches_stays)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536, .cache = K2I_STORE_DROP};
 	const size_t stretch = (size_t)K2I_STORE_BEHIND_BYTES + 200704;
@@ -421,7 +402,6 @@ static void nothing_across_two_stretches_stays(void **state)
 	uint8_t *block = content();
 	int descriptor = scratch(0);
 
-	(void)state;
 	if (memory_only())
 		skip();
 	assert_true(descriptor >= 0);
@@ -439,14 +419,13 @@ static void nothing_across_two_stretches_stays(void **state)
 }
 
 /* Else many files that grow together would all be written at the same moment. */
-static void first_stretches_differ(void **state)
+TEST(first_stretches_differ)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536};
 	int first = scratch(0), second = scratch(0);
 	struct k2i_store_behind behind;
 	uint64_t length[2] = {0, 0};
 
-	(void)state;
 	assert_true(first >= 0 && second >= 0);
 	assert_int_not_equal(first % 16, second % 16);
 	for (int i = 0; i < 2; i++) {
@@ -467,12 +446,11 @@ static void first_stretches_differ(void **state)
 	(void)close(second);
 }
 
-static void a_cut_begins_anew(void **state)
+TEST(a_cut_begins_anew)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536, .direct = true};
 	struct k2i_store_behind behind;
 
-	(void)state;
 	k2i_store_behind_set(&behind, 10 * K2I_STORE_BEHIND_BYTES);
 	k2i_store_behind_set(&behind, 5000);
 	assert_int_equal(behind.started, 4096);
@@ -484,14 +462,13 @@ static void a_cut_begins_anew(void **state)
 
 #define FILE_COUNT 12
 
-static void files_that_grow_share_what_may_wait(void **state)
+TEST(files_that_grow_share_what_may_wait)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536, .direct = true};
 	const uint64_t stretch = K2I_STORE_BEHIND_BYTES, one = k2i_store_waiting_bytes(1);
 	struct k2i_store_behind behind[FILE_COUNT];
 	uint64_t length = 0;
 
-	(void)state;
 	assert_true(one <= UINT64_C(64) << 20 && one <= k2i_memory_bytes() / 8);
 	assert_int_equal(k2i_store_waiting_bytes(0), one);
 	assert_int_equal(k2i_store_waiting_bytes(10000), 2 * stretch);
@@ -524,27 +501,4 @@ static void files_that_grow_share_what_may_wait(void **state)
 	for (uint64_t end = length + 2 * one; length < end; length += stretch)
 		assert_int_equal(k2i_store_behind_advance(behind, &options, 16, length), 0);
 	assert_int_equal(length - stretch - behind->done, one);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_are_checked),
-		cmocka_unit_test(flags_follow_the_options),
-		cmocka_unit_test(short_writes_go_on),
-		cmocka_unit_test(writes_have_the_size),
-		cmocka_unit_test(only_small_parts_are_copied),
-		cmocka_unit_test(many_parts_are_written),
-		cmocka_unit_test(errors_are_told),
-		cmocka_unit_test(every_mode_writes_the_same),
-		cmocka_unit_test(direct_writes_the_tail),
-		cmocka_unit_test(written_pages_are_dropped),
-		cmocka_unit_test(nothing_between_two_stretches_stays),
-		cmocka_unit_test(first_stretches_differ),
-		cmocka_unit_test(a_cut_begins_anew),
-		cmocka_unit_test(nothing_across_two_stretches_stays),
-		cmocka_unit_test(files_that_grow_share_what_may_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

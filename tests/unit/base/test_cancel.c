@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that are cancelled while they are in the library. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include <k2hft/client.h>
 #include <k2hft/log.h>
 
+#include "unit.h"
 #include "base/log.h"
 #include "ring_help.h"
 #include "sender/sender.h"
@@ -59,9 +53,8 @@ static void push_one(void *producer)
 	assert_int_equal(push(producer, 1, "x"), 0);
 }
 
-static void a_commit_that_wakes_is_finished(void **state)
+RING_TEST(a_commit_that_wakes_is_finished)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 
 	assert_int_equal(stream_of(ring, "s"), 1);
@@ -79,9 +72,8 @@ static void write_one(void *writer)
 }
 
 /* It looks whether the ring of a process that may be gone for good is sent, before it begins. */
-static void a_write_into_the_ring_of_another_is_finished(void **state)
+RING_TEST(a_write_into_the_ring_of_another_is_finished)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_sender *attached;
 	struct k2hft_writer *writer;
 	char target[64];
@@ -100,16 +92,14 @@ static void declare_one(void *ring)
 	assert_int_equal(stream_of(ring, "s"), 1);
 }
 
-static void a_declaration_unlocks_the_table(void **state)
+RING_TEST(a_declaration_unlocks_the_table)
 {
-	struct k2hft_ring *ring = *state;
-
 	assert_true(returns(declare_one, ring));
 	assert_int_equal(stream_of(ring, "t"), 2);
 }
 
 /* The thread that declared it is gone, which is looked for in the middle. */
-static void a_declaration_after_a_death_unlocks_the_table(void **state)
+STATE_TEST(a_declaration_after_a_death_unlocks_the_table, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached;
 	char target[64];
@@ -129,13 +119,12 @@ static void wait_for_seal(void *sender)
 	(void)k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), K2I_DEADLINE_NONE);
 }
 
-static void a_wait_for_a_seal_unlocks_the_sender(void **state)
+TEST(a_wait_for_a_seal_unlocks_the_sender)
 {
 	struct k2hft_ring_options options = {.size = sizeof(options)};
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
 
-	(void)state;
 	assert_int_equal(k2i_sender_create(&options, K2HFT_FULL_BLOCK, &sender), 0);
 	assert_int_equal(k2hft_writer_open(sender, "a", &writer), 0);
 	assert_int_equal(k2hft_writer_write(writer, "line", 4), 0);
@@ -153,10 +142,9 @@ static void drain(void *client)
 }
 
 /* Nothing listens at that port, or nothing that is a receiver. */
-static void a_wait_for_acknowledgements_unlocks_the_client(void **state)
+RING_TEST(a_wait_for_acknowledgements_unlocks_the_client)
 {
 	struct k2hft_client_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_client *client;
 
@@ -174,7 +162,7 @@ static void process(void *client)
 	assert_int_equal(k2hft_client_process(client, 1), 0);
 }
 
-static void a_call_of_process_is_finished(void **state)
+STATE_TEST(a_call_of_process_is_finished, ring_make, ring_end)
 {
 	struct k2hft_client_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
 	struct k2hft_client *client;
@@ -198,26 +186,9 @@ static void log_one(void *argument)
 	k2i_log(K2HFT_LOG_ERROR, "test: a message");
 }
 
-static void a_message_ends_no_thread(void **state)
+TEST(a_message_ends_no_thread)
 {
-	(void)state;
 	k2hft_log_callback_set(message, NULL, K2HFT_LOG_ERROR);
 	assert_true(returns(log_one, NULL));
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RING_TEST(a_commit_that_wakes_is_finished),
-		RING_TEST(a_write_into_the_ring_of_another_is_finished),
-		RING_TEST(a_declaration_unlocks_the_table),
-		RING_TEST(a_declaration_after_a_death_unlocks_the_table),
-		cmocka_unit_test(a_wait_for_a_seal_unlocks_the_sender),
-		RING_TEST(a_wait_for_acknowledgements_unlocks_the_client),
-		RING_TEST(a_call_of_process_is_finished),
-		cmocka_unit_test(a_message_ends_no_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

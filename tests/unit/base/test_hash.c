@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "unit.h"
 #include "base/hash.h"
 #include "base/hash_xxh3.h"
 
@@ -14,18 +9,16 @@
 static uint8_t bytes[BYTES_MAX];
 
 /* The way that is chosen on this processor against the one that every processor has. */
-static void every_way_gives_the_same(void **state)
+TEST(every_way_gives_the_same)
 {
-	(void)state;
 	for (size_t at = 0; at < BYTES_MAX; at++)
 		bytes[at] = (uint8_t)(at * 2654435761u >> 7);
 	for (size_t count = 0; count <= BYTES_MAX; count += count < 600 ? 1 : 97)
 		assert_true(k2i_hash(bytes, count) == hash_one(bytes, count));
 }
 
-static void a_pair_is_as_if_joined(void **state)
+TEST(a_pair_is_as_if_joined)
 {
-	(void)state;
 	for (size_t count = 0; count <= BYTES_MAX; count += count < 600 ? 1 : 97) {
 		size_t first = count * 2 / 3;
 
@@ -35,9 +28,8 @@ static void a_pair_is_as_if_joined(void **state)
 }
 
 /* XXH3-64 of nothing, as xxhash_spec.md and its test vectors have it. */
-static void nothing_has_the_known_hash(void **state)
+TEST(nothing_has_the_known_hash)
 {
-	(void)state;
 	assert_true(k2i_hash("", 0) == UINT64_C(0x2d06800538d394c2));
 }
 
@@ -45,11 +37,10 @@ static void nothing_has_the_known_hash(void **state)
  * Any text behind the first 8 of these 16 last bytes has the same hash if the seed is known, also behind a prefix that
  * is not. With another it has not.
  */
-static void a_seed_tells_apart_what_was_made_to_be_the_same(void **state)
+TEST(a_seed_tells_apart_what_was_made_to_be_the_same)
 {
 	uint8_t one[48] = "unknown", other[48] = "unknown";
 
-	(void)state;
 	memcpy(one + 32,
 	       "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
 	       "12345678",
@@ -62,16 +53,4 @@ static void a_seed_tells_apart_what_was_made_to_be_the_same(void **state)
 	assert_true(k2i_hash_seeded(one, sizeof(one), 0) == k2i_hash(one, sizeof(one)));
 	for (uint64_t seed = 1; seed < 1000; seed++)
 		assert_true(k2i_hash_seeded(one, sizeof(one), seed) != k2i_hash_seeded(other, sizeof(other), seed));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_gives_the_same),
-		cmocka_unit_test(a_pair_is_as_if_joined),
-		cmocka_unit_test(nothing_has_the_known_hash),
-		cmocka_unit_test(a_seed_tells_apart_what_was_made_to_be_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/line_ends.h"
 #include "random_help.h"
 
 /* A text may begin anywhere, and end at a page that can't be read. */
-static void line_ends_are_counted(void **state)
+TEST(line_ends_are_counted)
 {
 	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *page = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *end = page + page_bytes;
 	uint64_t random = 3;
 
-	(void)state;
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_int_equal(mprotect(end, page_bytes, PROT_NONE), 0);
 	/* The last 600 bytes are nothing else: more than a byte counts to. */
@@ -32,13 +26,4 @@ static void line_ends_are_counted(void **state)
 			assert_int_equal(k2i_line_ends_count(end - behind - bytes, bytes), count);
 	}
 	assert_int_equal(munmap(page, 2 * page_bytes), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line_ends_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/log.h"
 
 static char seen[2048];
@@ -31,9 +24,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_levels(void **state)
+#define CASE(name) FIXTURE_TEST(name, void *fixture, setup, NULL)
+
+CASE(test_levels)
 {
-	(void)state;
 	k2i_log(K2HFT_LOG_DEBUG, "log: %d", 1);
 	assert_int_equal(seen_count, 0);
 	k2i_log(K2HFT_LOG_INFO, "log: %d", 2);
@@ -44,9 +38,8 @@ static void test_levels(void **state)
 }
 
 /* A file's name from a peer can't make a message of its own. */
-static void test_one_line(void **state)
+CASE(test_one_line)
 {
-	(void)state;
 	k2i_log(K2HFT_LOG_ERROR, "output: %s is gone", "a\nsession: all is well\r\x7f\t\x1b[2J\xc3\xa4");
 	assert_string_equal(seen, "output: a?session: all is well????[2J\xc3\xa4 is gone");
 	k2i_log(K2HFT_LOG_ERROR, "output: %s",
@@ -55,11 +48,10 @@ static void test_one_line(void **state)
 	assert_string_equal(seen, "output: ??2J \xc2\xa0\xc2");
 }
 
-static void test_long(void **state)
+CASE(test_long)
 {
 	char text[4096];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	k2i_log(K2HFT_LOG_ERROR, "%s", text);
@@ -75,9 +67,8 @@ static void errno_change(void *argument, enum k2hft_log_level level, const char 
 }
 
 /* Functions that log promise not to touch it, whatever the callback does. */
-static void test_errno(void **state)
+CASE(test_errno)
 {
-	(void)state;
 	k2hft_log_callback_set(errno_change, NULL, K2HFT_LOG_INFO);
 	errno = 77;
 	k2i_log(K2HFT_LOG_ERROR, "log: %d", 1);
@@ -86,9 +77,8 @@ static void test_errno(void **state)
 }
 
 /* Text of others comes as they gave it, and by the same rules. */
-static void test_write(void **state)
+CASE(test_write)
 {
-	(void)state;
 	k2hft_log_write(K2HFT_LOG_DEBUG, "app: not wanted");
 	assert_int_equal(seen_count, 0);
 	k2hft_log_write(K2HFT_LOG_INFO, "app: a\tb 100 %s");
@@ -103,12 +93,11 @@ static void test_write(void **state)
 	assert_int_equal(seen_count, 2);
 }
 
-static void test_limit(void **state)
+CASE(test_limit)
 {
 	struct k2i_log_limit limit = {0};
 	const uint64_t second_ns = UINT64_C(1000000000);
 
-	(void)state;
 	k2i_log_limited(&limit, 1 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 1);
 	assert_string_equal(seen, "ring: full, 1");
 	k2i_log_limited(&limit, 2 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 2);
@@ -126,15 +115,4 @@ static void test_limit(void **state)
 	assert_string_equal(seen, "ring: full, 2");
 	k2i_log_limited(&limit, 80 * second_ns, K2HFT_LOG_ERROR, "ring: full");
 	assert_string_equal(seen, "ring: full (and 2 more in the last 10 s)");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_levels, setup), cmocka_unit_test_setup(test_one_line, setup),
-		cmocka_unit_test_setup(test_long, setup),   cmocka_unit_test_setup(test_errno, setup),
-		cmocka_unit_test_setup(test_limit, setup),  cmocka_unit_test_setup(test_write, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "unit.h"
 #include "base/spread.h"
 
 #define PATHS 10000u
@@ -23,11 +17,10 @@ static const char *path_of(uint32_t number)
 	return path;
 }
 
-static void a_home_has_host_and_port(void **state)
+TEST(a_home_has_host_and_port)
 {
 	char home[K2I_SPREAD_HOME_BYTES];
 
-	(void)state;
 	k2i_spread_home("a.example", "8020", home);
 	assert_string_equal(home, "a.example:8020");
 	k2i_spread_home("::1", "http", home);
@@ -35,21 +28,19 @@ static void a_home_has_host_and_port(void **state)
 }
 
 /* Ring files and running senders depend on it. */
-static void the_order_is_the_known_one(void **state)
+TEST(the_order_is_the_known_one)
 {
 	static const uint32_t known[HOMES] = {3, 6, 5, 0, 1, 4, 7, 2};
 	uint32_t order[HOMES];
 
-	(void)state;
 	k2i_spread_order(homes, HOMES, "app/access.log", HOMES, order);
 	assert_memory_equal(order, known, sizeof(known));
 }
 
-static void the_order_has_each_once(void **state)
+TEST(the_order_has_each_once)
 {
 	uint32_t order[HOMES + 1], first;
 
-	(void)state;
 	for (uint32_t number = 0; number < 100; number++) {
 		uint32_t seen = 0;
 
@@ -62,23 +53,21 @@ static void the_order_has_each_once(void **state)
 	}
 }
 
-static void names_that_are_the_same_are_both_there(void **state)
+TEST(names_that_are_the_same_are_both_there)
 {
 	static const char *const same[] = {"a:1", "a:1", "a:1"};
 	uint32_t order[3];
 
-	(void)state;
 	k2i_spread_order(same, 3, "x", 3, order);
 	assert_int_equal(order[0], 0);
 	assert_int_equal(order[1], 1);
 	assert_int_equal(order[2], 2);
 }
 
-static void each_home_gets_its_share(void **state)
+TEST(each_home_gets_its_share)
 {
 	uint32_t counts[HOMES] = {0}, first;
 
-	(void)state;
 	for (uint32_t number = 0; number < PATHS; number++) {
 		k2i_spread_order(homes, HOMES, path_of(number), 1, &first);
 		counts[first]++;
@@ -88,11 +77,10 @@ static void each_home_gets_its_share(void **state)
 }
 
 /* All paths that move go to it, and no more than its share do. */
-static void a_new_home_moves_its_share(void **state)
+TEST(a_new_home_moves_its_share)
 {
 	uint32_t moved = 0, before, after;
 
-	(void)state;
 	for (uint32_t number = 0; number < PATHS; number++) {
 		k2i_spread_order(homes, HOMES - 1, path_of(number), 1, &before);
 		k2i_spread_order(homes, HOMES, path_of(number), 1, &after);
@@ -104,12 +92,11 @@ static void a_new_home_moves_its_share(void **state)
 	assert_in_range(moved, PATHS / HOMES * 9 / 10, PATHS / HOMES * 11 / 10);
 }
 
-static void the_order_of_the_list_changes_nothing(void **state)
+TEST(the_order_of_the_list_changes_nothing)
 {
 	const char *turned[HOMES];
 	uint32_t one[HOMES], other[HOMES];
 
-	(void)state;
 	for (uint32_t index = 0; index < HOMES; index++)
 		turned[index] = homes[HOMES - 1 - index];
 	for (uint32_t number = 0; number < 100; number++) {
@@ -148,13 +135,12 @@ static struct k2i_spread_lanes spread(struct lanes *lanes, uint32_t count)
 	return (struct k2i_spread_lanes){count, connected, unacked_bytes, lanes};
 }
 
-static void the_fewest_bytes_of_a_few(void **state)
+TEST(the_fewest_bytes_of_a_few)
 {
 	struct lanes lanes = {.connected = {true, true, true, true}, .bytes = {7, 5, 3, 9}};
 	struct k2i_spread_lanes four = spread(&lanes, 4), one = spread(&lanes, 1);
 	uint64_t random = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < 100; round++)
 		assert_int_equal(k2i_spread_random(&four, &random), 2);
 	lanes.connected[2] = false;
@@ -185,11 +171,10 @@ static void balanced(struct lanes *lanes, uint32_t count, uint32_t usable)
 			assert_in_range(counts[index], 950, 1050);
 }
 
-static void equal_lanes_get_the_same(void **state)
+TEST(equal_lanes_get_the_same)
 {
 	static const uint32_t counts[] = {2, 3, 4, 5, 17, LANES};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
 		struct lanes lanes = {.looks = 0};
 
@@ -208,14 +193,13 @@ static void equal_lanes_get_the_same(void **state)
 }
 
 /* All empty, as when receivers keep up. */
-static void idle_lanes_take_turns(void **state)
+TEST(idle_lanes_take_turns)
 {
 	struct lanes lanes = {.looks = 0};
 	struct k2i_spread_lanes four = spread(&lanes, 4);
 	uint32_t counts[4] = {0};
 	uint64_t random = 1;
 
-	(void)state;
 	memset(lanes.connected, 1, sizeof(lanes.connected));
 	for (uint32_t round = 0; round < PATHS; round++)
 		counts[k2i_spread_random(&four, &random)]++;
@@ -223,35 +207,15 @@ static void idle_lanes_take_turns(void **state)
 		assert_in_range(counts[index], PATHS / 4 * 9 / 10, PATHS / 4 * 11 / 10);
 }
 
-static void two_of_many_are_looked_at(void **state)
+TEST(two_of_many_are_looked_at)
 {
 	struct lanes lanes = {.looks = 0};
 	struct k2i_spread_lanes all = spread(&lanes, LANES);
 	uint64_t random = 1;
 
-	(void)state;
 	memset(lanes.connected, 1, sizeof(lanes.connected));
 	lanes.bytes[3] = 1000;
 	for (uint32_t round = 0; round < PATHS; round++)
 		assert_int_not_equal(k2i_spread_random(&all, &random), 3);
 	assert_int_equal(lanes.looks, 2 * PATHS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_home_has_host_and_port),
-		cmocka_unit_test(the_order_is_the_known_one),
-		cmocka_unit_test(the_order_has_each_once),
-		cmocka_unit_test(names_that_are_the_same_are_both_there),
-		cmocka_unit_test(each_home_gets_its_share),
-		cmocka_unit_test(a_new_home_moves_its_share),
-		cmocka_unit_test(the_order_of_the_list_changes_nothing),
-		cmocka_unit_test(the_fewest_bytes_of_a_few),
-		cmocka_unit_test(equal_lanes_get_the_same),
-		cmocka_unit_test(idle_lanes_take_turns),
-		cmocka_unit_test(two_of_many_are_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

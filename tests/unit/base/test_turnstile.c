@@ -2,20 +2,14 @@
 /* Threads that are let through one by one, and writers of a full ring, of whom one waits for room. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include <k2hft/frame.h>
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "base/futex.h"
 #include "ring/handle.h"
 #include "sender/sender.h"
@@ -107,11 +101,12 @@ static int close_turnstile(void **state)
 	return 0;
 }
 
-static void who_is_alone_goes_on(void **state)
+#define CASE(name) FIXTURE_TEST(name, void *fixture, open_turnstile, close_turnstile)
+
+CASE(who_is_alone_goes_on)
 {
 	struct k2i_turnstile_place place = {0};
 
-	(void)state;
 	k2i_turnstile_leave(&turnstile, &place);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(k2i_turnstile_enter(&turnstile, &place), 0);
@@ -122,12 +117,11 @@ static void who_is_alone_goes_on(void **state)
 	}
 }
 
-static void others_follow_as_they_came(void **state)
+CASE(others_follow_as_they_came)
 {
 	struct k2i_turnstile_place place = {0};
 	struct visitor visitors[THREADS];
 
-	(void)state;
 	assert_int_equal(k2i_turnstile_enter(&turnstile, &place), 0);
 	visitors_come(visitors);
 	/* Longer than they wait without looking around. */
@@ -145,13 +139,12 @@ static void others_follow_as_they_came(void **state)
 }
 
 /* In the middle, as the last, as the first behind who has the turn: nobody else notices. */
-static void interrupted_ones_leave_their_places(void **state)
+CASE(interrupted_ones_leave_their_places)
 {
 	static const unsigned interrupted[] = {2, THREADS - 1, 0}, rest[] = {1, 3, 4, THREADS - 1};
 	struct k2i_turnstile_place place = {0};
 	struct visitor visitors[THREADS], *late = &visitors[THREADS - 1];
 
-	(void)state;
 	assert_int_equal(k2i_turnstile_enter(&turnstile, &place), 0);
 	visitors_come(visitors);
 	for (unsigned i = 0; i < 3; i++) {
@@ -173,11 +166,10 @@ static void interrupted_ones_leave_their_places(void **state)
 }
 
 /* A place is on the stack of who may be gone when it is woken. */
-static void turns_go_round(void **state)
+CASE(turns_go_round)
 {
 	struct visitor visitors[THREADS] = {0};
 
-	(void)state;
 	for (unsigned lap = 0; lap < 200; lap++) {
 		atomic_store(&through, 0);
 		for (unsigned i = 0; i < THREADS; i++)
@@ -242,14 +234,13 @@ static uint64_t take(struct k2hft_sender *sender)
 }
 
 /* So what is acknowledged wakes one of them, and not all. */
-static void one_writer_waits_for_room(void **state)
+CASE(one_writer_waits_for_room)
 {
 	const uint64_t all = (uint64_t)THREADS * 200 * (RECORD_BYTES + 1);
 	struct logger loggers[THREADS];
 	struct k2hft_sender *sender = loggers_start(loggers, 200);
 	uint64_t taken = 0;
 
-	(void)state;
 	while (places(&sender->lanes[0]->room) < THREADS)
 		moment();
 	while (atomic_load(&sender->lanes[0]->ring->header->space_waiters) == 0)
@@ -268,12 +259,11 @@ static void one_writer_waits_for_room(void **state)
 }
 
 /* The one that waits for room and those behind it. */
-static void each_wait_ends_with_a_signal(void **state)
+CASE(each_wait_ends_with_a_signal)
 {
 	struct logger loggers[THREADS];
 	struct k2hft_sender *sender = loggers_start(loggers, 200);
 
-	(void)state;
 	while (places(&sender->lanes[0]->room) < THREADS)
 		moment();
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -308,13 +298,12 @@ long __wrap_syscall(long number, void *first, long second, long third, void *fou
 	return __real_syscall(number, first, second, third, fourth, fifth, sixth);
 }
 
-static void a_wake_that_is_refused_leaves_errno(void **state)
+CASE(a_wake_that_is_refused_leaves_errno)
 {
 	struct k2i_turnstile_place first = {0}, second = {.entered = true};
 	struct k2hft_ring_options options = {.size = sizeof(options)};
 	struct k2hft_ring *ring;
 
-	(void)state;
 	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
 	assert_int_equal(k2i_turnstile_enter(&turnstile, &first), 0);
 	first.next = turnstile.last = &second;
@@ -328,12 +317,11 @@ static void a_wake_that_is_refused_leaves_errno(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void who_may_not_wait_is_told(void **state)
+CASE(who_may_not_wait_is_told)
 {
 	struct logger loggers[THREADS];
 	struct k2hft_sender *sender;
 
-	(void)state;
 	atomic_store(&refusals, 1000);
 	sender = loggers_start(loggers, 200);
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -347,20 +335,4 @@ static void who_may_not_wait_is_told(void **state)
 	assert_int_equal(places(&sender->lanes[0]->room), 0);
 	atomic_store(&refusals, 0);
 	k2i_sender_free(sender);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(who_is_alone_goes_on, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(others_follow_as_they_came, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(interrupted_ones_leave_their_places, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(turns_go_round, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(one_writer_waits_for_room, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(each_wait_ends_with_a_signal, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(who_may_not_wait_is_told, open_turnstile, close_turnstile),
-		cmocka_unit_test_setup_teardown(a_wake_that_is_refused_leaves_errno, open_turnstile, close_turnstile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/utf8.h"
 
 static enum k2i_utf8_kind kind(const char *text)
@@ -13,11 +8,10 @@ static enum k2i_utf8_kind kind(const char *text)
 	return k2i_utf8_kind(text, strlen(text));
 }
 
-static void kinds_are_told_apart(void **state)
+TEST(kinds_are_told_apart)
 {
 	char text[64];
 
-	(void)state;
 	assert_int_equal(kind(""), K2I_UTF8_ASCII);
 	assert_int_equal(kind("plain text, longer than a word"), K2I_UTF8_ASCII);
 	assert_int_equal(kind("\xc3\xa9"), K2I_UTF8_VALID);
@@ -36,19 +30,17 @@ static void kinds_are_told_apart(void **state)
 	}
 }
 
-static void no_character_is_cut(void **state)
+TEST(no_character_is_cut)
 {
 	static const char text[] = "a\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80z"; /* 1, 2, 3, 4 and 1 bytes */
 	static const size_t cuts[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(cuts) / sizeof(*cuts); at++)
 		assert_int_equal(k2i_utf8_cut(text, sizeof(text) - 1, at), cuts[at]);
 }
 
-static void other_bytes_are_cut_anywhere(void **state)
+TEST(other_bytes_are_cut_anywhere)
 {
-	(void)state;
 	assert_int_equal(k2i_utf8_cut("\xa9\xa9\xa9\xa9\xa9", 5, 4), 4);
 	assert_int_equal(k2i_utf8_cut("\xe9t\xe9t", 4, 1), 1);
 	assert_int_equal(k2i_utf8_cut("\xe9tut", 4, 1), 1);
@@ -57,23 +49,10 @@ static void other_bytes_are_cut_anywhere(void **state)
 	assert_int_equal(k2i_utf8_cut("\xff\xa9", 2, 1), 1);
 }
 
-static void a_character_may_go_on_behind_the_text(void **state)
+TEST(a_character_may_go_on_behind_the_text)
 {
-	(void)state;
 	assert_int_equal(k2i_utf8_cut("a\xe6\xbc", 3, 2), 1);
 	assert_int_equal(k2i_utf8_cut("a\xe6\xbc", 3, 3), 1);
 	assert_int_equal(k2i_utf8_cut("a\xf0\x9f\x98", 4, 4), 1);
 	assert_int_equal(k2i_utf8_cut("a\xc3", 2, 2), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_are_told_apart),
-		cmocka_unit_test(no_character_is_cut),
-		cmocka_unit_test(other_bytes_are_cut_anywhere),
-		cmocka_unit_test(a_character_may_go_on_behind_the_text),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <endian.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <k2hft/client.h>
 #include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
+#include "unit.h"
 #include "batch/batch.h"
 
 #define NO_WINDOW UINT64_MAX
@@ -97,25 +91,23 @@ static void expect(struct fixture *f, enum k2i_batch_kind wanted, uint64_t posit
 	k2i_batch_take(&f->batch, &span);
 }
 
-static void an_empty_ring_gives_nothing(void **state)
+STATE_TEST(an_empty_ring_gives_nothing, fixture_open, fixture_close)
 {
 	expect(*state, K2I_BATCH_EMPTY, 0, 0, 0);
 }
 
-static void all_that_is_there_goes_at_once(void **state)
-{
-	struct fixture *f = *state;
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
 
+CASE(all_that_is_there_goes_at_once)
+{
 	for (int chunk = 0; chunk < 5; chunk++)
 		push(f, 2, 1000);
 	expect(f, K2I_BATCH_CHUNKS, 0, 320, 10);
 	expect(f, K2I_BATCH_EMPTY, 0, 0, 0);
 }
 
-static void frames_have_a_size(void **state)
+CASE(frames_have_a_size)
 {
-	struct fixture *f = *state;
-
 	f->limits.frame_bytes_max = 150;
 	for (int chunk = 0; chunk < 5; chunk++)
 		push(f, 1, 1000);
@@ -140,9 +132,8 @@ static uint64_t push_many(struct fixture *f, unsigned chunks)
 }
 
 /* The rest of a span can begin behind the wrap; all of a lap that joins it must not reach over the second view. */
-static void what_joins_behind_the_wrap_is_the_rings(void **state)
+CASE(what_joins_behind_the_wrap_is_the_rings)
 {
-	struct fixture *f = *state;
 	struct k2hft_span span;
 	struct k2hft_chunk_view view;
 	uint64_t tail = push_many(f, 16000), window_end = tail + 1000 * 64;
@@ -165,10 +156,8 @@ static void what_joins_behind_the_wrap_is_the_rings(void **state)
 	assert_int_equal(offset, span.bytes);
 }
 
-static void records_have_a_limit(void **state)
+CASE(records_have_a_limit)
 {
-	struct fixture *f = *state;
-
 	f->limits.records_max = 5;
 	for (int chunk = 0; chunk < 5; chunk++)
 		push(f, 2, 1000);
@@ -180,9 +169,8 @@ static void records_have_a_limit(void **state)
 }
 
 /* Also where what comes later joins what waits. */
-static void what_waits_has_these_limits(void **state)
+CASE(what_waits_has_these_limits)
 {
-	struct fixture *f = *state;
 	struct k2hft_span span;
 
 	for (uint64_t position = 0; position < 2 * 192; position += 192) {
@@ -197,10 +185,8 @@ static void what_waits_has_these_limits(void **state)
 	}
 }
 
-static void the_window_is_kept_to_the_byte(void **state)
+CASE(the_window_is_kept_to_the_byte)
 {
-	struct fixture *f = *state;
-
 	for (int chunk = 0; chunk < 5; chunk++)
 		push(f, 1, 1000);
 	f->limits.window_end = 191;
@@ -214,10 +200,8 @@ static void the_window_is_kept_to_the_byte(void **state)
 	expect(f, K2I_BATCH_CHUNKS, 192, 128, 2);
 }
 
-static void old_chunks_part_from_young_ones(void **state)
+CASE(old_chunks_part_from_young_ones)
 {
-	struct fixture *f = *state;
-
 	f->limits.expired_before_ns = 1000;
 	push(f, 1, 999);
 	push(f, 1, 1);
@@ -230,9 +214,8 @@ static void old_chunks_part_from_young_ones(void **state)
 	expect(f, K2I_BATCH_CHUNKS, 256, 64, 1);
 }
 
-static void what_comes_later_joins_what_waits(void **state)
+CASE(what_comes_later_joins_what_waits)
 {
-	struct fixture *f = *state;
 	struct k2hft_span span;
 
 	push(f, 1, 1000);
@@ -244,9 +227,8 @@ static void what_comes_later_joins_what_waits(void **state)
 	expect(f, K2I_BATCH_CHUNKS, 0, 128, 2);
 }
 
-static void nothing_waits_before_a_gap(void **state)
+CASE(nothing_waits_before_a_gap)
 {
-	struct fixture *f = *state;
 	struct k2hft_span span;
 
 	push(f, 1, 1000);
@@ -268,9 +250,8 @@ static void nothing_waits_before_a_gap(void **state)
 	assert_int_equal(span.position, 128);
 }
 
-static void a_claim_in_the_way_is_told(void **state)
+CASE(a_claim_in_the_way_is_told)
 {
-	struct fixture *f = *state;
 	struct k2hft_producer *other;
 	void *payload;
 	int claimed;
@@ -286,9 +267,8 @@ static void a_claim_in_the_way_is_told(void **state)
 	assert_int_equal(f->batch.span.bytes, 64);
 }
 
-static void shortening_ends_between_chunks(void **state)
+CASE(shortening_ends_between_chunks)
 {
-	struct fixture *f = *state;
 	struct k2hft_span span, whole;
 
 	for (int chunk = 0; chunk < 3; chunk++)
@@ -310,12 +290,11 @@ static int glance_of(const void *data, size_t bytes, struct k2i_chunk_glance *gl
 	return k2i_chunk_glance(&span, 0, glance);
 }
 
-static void a_glance_checks_the_length(void **state)
+TEST(a_glance_checks_the_length)
 {
 	struct k2i_chunk_glance glance;
 	uint64_t words[8] = {htole64(64)};
 
-	(void)state;
 	assert_int_equal(glance_of(words, sizeof(words), &glance), 0);
 	assert_int_equal(glance.bytes, 64);
 	assert_int_equal(glance_of(words, 56, &glance), -EBADMSG);
@@ -347,11 +326,10 @@ static struct k2i_link link_after(uint64_t bytes, uint64_t elapsed_ns, uint64_t 
 	return link;
 }
 
-static void a_slow_network_is_worth_compressing(void **state)
+TEST(a_slow_network_is_worth_compressing)
 {
 	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 0);
 
-	(void)state;
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1091 * MS));
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_NEVER, 1091 * MS));
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 3000 * MS));
@@ -359,21 +337,19 @@ static void a_slow_network_is_worth_compressing(void **state)
 }
 
 /* The rate of a link of 1 Gbit/s is below the border, by more than a measurement is wrong; 200 MB/s are above. */
-static void a_gigabit_is_slow(void **state)
+TEST(a_gigabit_is_slow)
 {
 	struct k2i_link link = link_after(3010000, 25 * MS, 0);
 
-	(void)state;
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1030 * MS));
 	link = link_after(5000000, 25 * MS, 0);
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1030 * MS));
 }
 
-static void one_fast_measurement_does_not_make_a_slow_network_fast(void **state)
+TEST(one_fast_measurement_does_not_make_a_slow_network_fast)
 {
 	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 0);
 
-	(void)state;
 	k2i_link_sent(&link, 4u * 1024 * 1024);
 	k2i_link_judge(&link, 0, 1092 * MS);
 	for (uint64_t now_ns = 1182 * MS; now_ns < 3000 * MS; now_ns += 90 * MS) {
@@ -389,27 +365,24 @@ static void one_fast_measurement_does_not_make_a_slow_network_fast(void **state)
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 4100 * MS));
 }
 
-static void a_fast_network_is_not(void **state)
+TEST(a_fast_network_is_not)
 {
 	struct k2i_link link = link_after(4u * 1024 * 1024, 4 * MS, 0);
 
-	(void)state;
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1005 * MS));
 }
 
-static void a_slow_receiver_is_no_slow_network(void **state)
+TEST(a_slow_receiver_is_no_slow_network)
 {
 	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 80 * MS);
 
-	(void)state;
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1091 * MS));
 }
 
-static void what_does_not_shrink_is_tried_seldom(void **state)
+TEST(what_does_not_shrink_is_tried_seldom)
 {
 	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 0);
 
-	(void)state;
 	k2i_link_compressed(&link, 1000, 0, 1091 * MS);
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1092 * MS));
 	k2i_link_compressed(&link, 100000, 95000, 1091 * MS);
@@ -421,11 +394,10 @@ static void what_does_not_shrink_is_tried_seldom(void **state)
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 2201 * MS));
 }
 
-static void an_idle_socket_measures_nothing(void **state)
+TEST(an_idle_socket_measures_nothing)
 {
 	struct k2i_link link = {0};
 
-	(void)state;
 	k2i_link_sent(&link, 10u * 1024 * 1024);
 	assert_false(k2i_link_measured(&link, 5000 * MS));
 	k2i_link_full(&link, 5000 * MS);
@@ -433,34 +405,4 @@ static void an_idle_socket_measures_nothing(void **state)
 	assert_false(k2i_link_measured(&link, 5001 * MS));
 	k2i_link_idle(&link);
 	assert_false(k2i_link_measured(&link, 9000 * MS));
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(an_empty_ring_gives_nothing),
-		CASE(all_that_is_there_goes_at_once),
-		CASE(frames_have_a_size),
-		CASE(what_joins_behind_the_wrap_is_the_rings),
-		CASE(records_have_a_limit),
-		CASE(what_waits_has_these_limits),
-		CASE(the_window_is_kept_to_the_byte),
-		CASE(old_chunks_part_from_young_ones),
-		CASE(what_comes_later_joins_what_waits),
-		CASE(nothing_waits_before_a_gap),
-		CASE(a_claim_in_the_way_is_told),
-		CASE(shortening_ends_between_chunks),
-		cmocka_unit_test(a_glance_checks_the_length),
-		cmocka_unit_test(a_slow_network_is_worth_compressing),
-		cmocka_unit_test(a_gigabit_is_slow),
-		cmocka_unit_test(one_fast_measurement_does_not_make_a_slow_network_fast),
-		cmocka_unit_test(a_fast_network_is_not),
-		cmocka_unit_test(a_slow_receiver_is_no_slow_network),
-		cmocka_unit_test(what_does_not_shrink_is_tried_seldom),
-		cmocka_unit_test(an_idle_socket_measures_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "client_peer.h"
 
 #include <netdb.h>
 
-static void one_client_has_the_ring(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(one_client_has_the_ring)
 {
-	struct fixture *f = *state;
 	struct k2hft_client *other = NULL;
 
 	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), 0);
@@ -15,7 +17,7 @@ static void one_client_has_the_ring(void **state)
 	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), 0);
 }
 
-static void stats_want_a_size(void **state)
+STATE_TEST(stats_want_a_size, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	struct k2hft_client_stats stats = {.size = 0};
@@ -28,7 +30,7 @@ static void stats_want_a_size(void **state)
 
 /* ---- handshake */
 
-static void hello_says_who_we_are(void **state)
+STATE_TEST(hello_says_who_we_are, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 
@@ -56,9 +58,8 @@ static void hello_says_who_we_are(void **state)
 	assert_non_null(strstr(f->log, "client: connected to 127.0.0.1:"));
 }
 
-static void a_level_is_asked_for_and_missed(void **state)
+CASE(a_level_is_asked_for_and_missed)
 {
-	struct fixture *f = *state;
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 
 	f->options.level = K2HFT_LEVEL_SYNCED;
@@ -89,7 +90,7 @@ static struct k2hft_hello welcome_refused(struct fixture *f, const struct k2hft_
 	return hello;
 }
 
-static void welcome_of_another_version_is_refused(void **state)
+STATE_TEST(welcome_of_another_version_is_refused, fixture_open, fixture_close)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 
@@ -121,16 +122,14 @@ static void a_ring_of_which_the_receiver_has_more_gets_another_name(struct fixtu
 		(void)peer_data(f);
 }
 
-static void a_copy_that_was_not_sent_yet_gets_another_name(void **state)
+STATE_TEST(a_copy_that_was_not_sent_yet_gets_another_name, fixture_open, fixture_close)
 {
 	client_open(*state);
 	a_ring_of_which_the_receiver_has_more_gets_another_name(*state, 0);
 }
 
-static void a_copy_that_is_sent_by_another_one_too_gets_another_name(void **state)
+CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	push(f, "sent\n");
 	(void)peer_connect_data(f, 0);
@@ -139,11 +138,10 @@ static void a_copy_that_is_sent_by_another_one_too_gets_another_name(void **stat
 	a_ring_of_which_the_receiver_has_more_gets_another_name(f, f->end);
 }
 
-static void welcome_inside_a_chunk_gives_the_ring_another_name(void **state)
+CASE(welcome_inside_a_chunk_gives_the_ring_another_name)
 {
 	struct k2hft_welcome welcome = welcome_make(8, PEER_WINDOW);
 	struct k2hft_hello before, hello;
-	struct fixture *f = *state;
 
 	client_open(f);
 	push(f, "kept\n");
@@ -159,10 +157,8 @@ static void welcome_inside_a_chunk_gives_the_ring_another_name(void **state)
 	assert_int_equal(peer_data(f).frame.position, 0);
 }
 
-static void another_protocol_is_told_so(void **state)
+CASE(another_protocol_is_told_so)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	peer_accept(f);
 	(void)peer_hello(f);
@@ -171,7 +167,7 @@ static void another_protocol_is_told_so(void **state)
 	assert_non_null(strstr(stats_of(f).last_error, "what answers is no receiver"));
 }
 
-static void no_welcome_in_time_is_the_end(void **state)
+STATE_TEST(no_welcome_in_time_is_the_end, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 
@@ -186,9 +182,8 @@ static void no_welcome_in_time_is_the_end(void **state)
 	assert_int_equal(stats_of(f).connect_failures, 1);
 }
 
-static void refused_connections_are_tried_again(void **state)
+CASE(refused_connections_are_tried_again)
 {
-	struct fixture *f = *state;
 	uint16_t port = (uint16_t)strtoul(f->port, NULL, 10);
 
 	(void)close(f->listener);
@@ -204,9 +199,8 @@ static void refused_connections_are_tried_again(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 }
 
-static void names_are_looked_up(void **state)
+CASE(names_are_looked_up)
 {
-	struct fixture *f = *state;
 	struct addrinfo *addresses;
 
 	if (getaddrinfo("localhost", NULL, NULL, &addresses)) /* a chroot may have no /etc/hosts */
@@ -217,10 +211,8 @@ static void names_are_looked_up(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 }
 
-static void names_that_do_not_exist_are_an_error(void **state)
+CASE(names_that_do_not_exist_are_an_error)
 {
-	struct fixture *f = *state;
-
 	f->options.host = "no.such.host.invalid";
 	client_open(f);
 	for (int round = 0; stats_of(f).connect_failures == 0; round++) {
@@ -237,9 +229,8 @@ static void names_that_do_not_exist_are_an_error(void **state)
 	f->client = NULL;
 }
 
-static void refusals_of_the_receiver_wait_long(void **state)
+CASE(refusals_of_the_receiver_wait_long)
 {
-	struct fixture *f = *state;
 	struct k2hft_error_message error = {.code = K2HFT_ERROR_FENCED, .text = "a newer one \xc2\x9b is here"};
 	struct k2hft_hello before, hello;
 	uint8_t bytes[256];
@@ -262,9 +253,8 @@ static void refusals_of_the_receiver_wait_long(void **state)
 
 /* ---- data */
 
-static void records_arrive_as_they_were(void **state)
+CASE(records_arrive_as_they_were)
 {
-	struct fixture *f = *state;
 	uint32_t other_id = stream_declare(f, "dir/b.log");
 	struct k2hft_stream_message message;
 	struct k2hft_chunk_view view;
@@ -302,11 +292,10 @@ static void records_arrive_as_they_were(void **state)
 	(void)peer_frame(f, K2HFT_FRAME_DATA);
 }
 
-static void streams_are_told_as_they_were_declared(void **state)
+CASE(streams_are_told_as_they_were_declared)
 {
 	struct k2hft_stream stream = {.path = "a.log", .host = "elsewhere", .mode = K2HFT_STREAM_BINARY};
 	struct k2hft_stream_message message;
-	struct fixture *f = *state;
 	uint32_t stream_id;
 
 	assert_int_equal(k2hft_stream_declare(f->ring, &stream, &stream_id), 0);
@@ -321,10 +310,8 @@ static void streams_are_told_as_they_were_declared(void **state)
 	assert_int_equal(message.mode, K2HFT_STREAM_BINARY);
 }
 
-static void acknowledged_room_is_free_again(void **state)
+CASE(acknowledged_room_is_free_again)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	push(f, "one\n");
 	(void)peer_connect_data(f, 0);
@@ -336,9 +323,8 @@ static void acknowledged_room_is_free_again(void **state)
 	assert_int_equal(stats_of(f).window_end, f->end + PEER_WINDOW);
 }
 
-static void nothing_goes_beyond_the_window(void **state)
+CASE(nothing_goes_beyond_the_window)
 {
-	struct fixture *f = *state;
 	char text[1000];
 
 	memset(text, 'x', sizeof(text));
@@ -362,9 +348,8 @@ static void nothing_goes_beyond_the_window(void **state)
 	assert_int_equal(f->end, 10 * chunk_bytes);
 }
 
-static void frames_hold_no_more_records_than_wanted(void **state)
+CASE(frames_hold_no_more_records_than_wanted)
 {
-	struct fixture *f = *state;
 	unsigned frames = 0;
 
 	f->options.batch_records_max = 3;
@@ -409,25 +394,24 @@ static void a_wrong_ack(struct fixture *f, uint64_t position, uint64_t window_en
 	assert_int_equal(stats_of(f).resent_frames, 1);
 }
 
-static void ack_above_what_was_sent_is_refused(void **state)
+STATE_TEST(ack_above_what_was_sent_is_refused, fixture_open, fixture_close)
 {
 	a_wrong_ack(*state, 4096, PEER_WINDOW);
 }
 
-static void ack_inside_a_chunk_is_refused(void **state)
+STATE_TEST(ack_inside_a_chunk_is_refused, fixture_open, fixture_close)
 {
 	a_wrong_ack(*state, 48, PEER_WINDOW);
 }
 
-static void window_that_shrinks_is_refused(void **state)
+STATE_TEST(window_that_shrinks_is_refused, fixture_open, fixture_close)
 {
 	a_wrong_ack(*state, 0, PEER_WINDOW - 8);
 }
 
-static void ack_of_another_level_is_refused(void **state)
+CASE(ack_of_another_level_is_refused)
 {
 	struct k2hft_ack ack = {.window_end = PEER_WINDOW, .level = K2HFT_LEVEL_SYNCED};
-	struct fixture *f = *state;
 	uint8_t bytes[128];
 
 	client_open(f);
@@ -437,11 +421,10 @@ static void ack_of_another_level_is_refused(void **state)
 }
 
 /* A peer that has greeted speaks the protocol: bytes between its frames have damaged them. */
-static void headers_are_refused(void **state)
+CASE(headers_are_refused)
 {
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .body_bytes = 8192, .raw_bytes = 8192};
 	uint8_t body[8192] = {0}, header[K2HFT_FRAME_HEADER_BYTES];
-	struct fixture *f = *state;
 
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -454,10 +437,8 @@ static void headers_are_refused(void **state)
 	error_await(f, K2HFT_ERROR_LIMIT);
 }
 
-static void ack_between_chunks_of_a_frame_is_good(void **state)
+CASE(ack_between_chunks_of_a_frame_is_good)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	push(f, "one\n");
 	uint64_t first_end = ring_stats_of(f).tail;
@@ -471,9 +452,8 @@ static void ack_between_chunks_of_a_frame_is_good(void **state)
 	error_await(f, K2HFT_ERROR_POSITION);
 }
 
-static void large_data_come_through_a_full_socket(void **state)
+CASE(large_data_come_through_a_full_socket)
 {
-	struct fixture *f = *state;
 	size_t bytes = 1024u * 1024;
 	uint8_t *block = malloc(bytes);
 	int small = 64 * 1024;
@@ -505,9 +485,8 @@ static void large_data_come_through_a_full_socket(void **state)
 	free(block);
 }
 
-static void frames_of_the_receiver_may_come_in_pieces(void **state)
+CASE(frames_of_the_receiver_may_come_in_pieces)
 {
-	struct fixture *f = *state;
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 	uint8_t bytes[512];
 
@@ -524,10 +503,8 @@ static void frames_of_the_receiver_may_come_in_pieces(void **state)
 
 /* ---- resume */
 
-static void resume_goes_on_where_the_receiver_is(void **state)
+CASE(resume_goes_on_where_the_receiver_is)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	for (unsigned chunk = 0; chunk < 10; chunk++)
 		push(f, "some record\n");
@@ -551,10 +528,8 @@ static void resume_goes_on_where_the_receiver_is(void **state)
 	assert_int_equal(stats_of(f).ledger_lost, 0);
 }
 
-static void a_receiver_that_forgot_is_noticed(void **state)
+CASE(a_receiver_that_forgot_is_noticed)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	push(f, "one\n");
 	(void)peer_connect_data(f, 0);
@@ -582,10 +557,8 @@ static void a_receiver_that_forgot_is_noticed(void **state)
 	assert_int_equal(stats_of(f).acked, acked);
 }
 
-static void an_unacknowledged_tail_survives_the_client(void **state)
+CASE(an_unacknowledged_tail_survives_the_client)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	push(f, "one\n");
 	(void)peer_connect_data(f, 0);
@@ -594,44 +567,4 @@ static void an_unacknowledged_tail_survives_the_client(void **state)
 	client_open(f);
 	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.position, 0);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(one_client_has_the_ring),
-		CASE(stats_want_a_size),
-		CASE(hello_says_who_we_are),
-		CASE(a_level_is_asked_for_and_missed),
-		CASE(welcome_of_another_version_is_refused),
-		CASE(a_copy_that_was_not_sent_yet_gets_another_name),
-		CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name),
-		CASE(welcome_inside_a_chunk_gives_the_ring_another_name),
-		CASE(another_protocol_is_told_so),
-		CASE(no_welcome_in_time_is_the_end),
-		CASE(refused_connections_are_tried_again),
-		CASE(names_are_looked_up),
-		CASE(names_that_do_not_exist_are_an_error),
-		CASE(refusals_of_the_receiver_wait_long),
-		CASE(records_arrive_as_they_were),
-		CASE(streams_are_told_as_they_were_declared),
-		CASE(acknowledged_room_is_free_again),
-		CASE(nothing_goes_beyond_the_window),
-		CASE(frames_hold_no_more_records_than_wanted),
-		CASE(ack_above_what_was_sent_is_refused),
-		CASE(ack_inside_a_chunk_is_refused),
-		CASE(ack_of_another_level_is_refused),
-		CASE(headers_are_refused),
-		CASE(window_that_shrinks_is_refused),
-		CASE(ack_between_chunks_of_a_frame_is_good),
-		CASE(large_data_come_through_a_full_socket),
-		CASE(frames_of_the_receiver_may_come_in_pieces),
-		CASE(resume_goes_on_where_the_receiver_is),
-		CASE(a_receiver_that_forgot_is_noticed),
-		CASE(an_unacknowledged_tail_survives_the_client),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring that stays damaged however often it is mended, as under a process that goes on writing where it may not. */
+#include "unit.h"
 #include "client_drain.h"
 #include "client_peer.h"
 
@@ -30,10 +31,10 @@ static void damaged_push(struct fixture *f, unsigned vain_repairs)
 			 sizeof(junk));
 }
 
-static void mended_in_the_end_it_goes_on(void **state)
-{
-	struct fixture *f = *state;
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
 
+CASE(mended_in_the_end_it_goes_on)
+{
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	for (unsigned time = 0; time < 2; time++) {
@@ -46,7 +47,7 @@ static void mended_in_the_end_it_goes_on(void **state)
 	}
 }
 
-static void damaged_without_end_it_is_given_up(void **state)
+STATE_TEST(damaged_without_end_it_is_given_up, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	int error = 0;
@@ -87,9 +88,8 @@ static void thread_greet(struct fixture *f)
 	peer_welcome(f, &welcome);
 }
 
-static void who_waits_for_it_is_told(void **state)
+CASE(who_waits_for_it_is_told)
 {
-	struct fixture *f = *state;
 	pthread_t drain;
 
 	f->options.progress = NULL;
@@ -102,17 +102,4 @@ static void who_waits_for_it_is_told(void **state)
 	drain_end(drain, -EIO);
 	assert_true(k2i_client_failed(f->client));
 	assert_int_equal(k2hft_client_drain(f->client, 60000), -EIO);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(mended_in_the_end_it_goes_on),
-		CASE(damaged_without_end_it_is_given_up),
-		CASE(who_waits_for_it_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A connection that the client ends while a frame is half on its way. */
+#include "unit.h"
 #include "client_peer.h"
 
 #include "client/state.h"
@@ -63,9 +64,10 @@ static void nothing_is_said_in_the_frame(struct fixture *f, struct cut *cut)
 	free(cut->bytes);
 }
 
-static void no_good_bye_within_a_frame(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(no_good_bye_within_a_frame)
 {
-	struct fixture *f = *state;
 	struct cut cut;
 
 	cut_begin(f, &cut);
@@ -74,9 +76,8 @@ static void no_good_bye_within_a_frame(void **state)
 	nothing_is_said_in_the_frame(f, &cut);
 }
 
-static void no_error_within_a_frame(void **state)
+CASE(no_error_within_a_frame)
 {
-	struct fixture *f = *state;
 	struct cut cut;
 
 	cut_begin(f, &cut);
@@ -87,9 +88,8 @@ static void no_error_within_a_frame(void **state)
 }
 
 /* The answer to PING waits behind the frame. */
-static void nothing_is_left_for_the_next_connection(void **state)
+CASE(nothing_is_left_for_the_next_connection)
 {
-	struct fixture *f = *state;
 	uint8_t *block = calloc(1, BLOCK_BYTES);
 	struct k2hft_ping ping = {.token = 1};
 	uint8_t bytes[128];
@@ -105,17 +105,4 @@ static void nothing_is_left_for_the_next_connection(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	assert_int_equal(peer_data(f).frame.position, 0);
 	free(block);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(no_good_bye_within_a_frame),
-		CASE(no_error_within_a_frame),
-		CASE(nothing_is_left_for_the_next_connection),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

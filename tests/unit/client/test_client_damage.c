@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The client with a ring that was damaged. */
+#include "unit.h"
 #include "client_peer.h"
 
 #include "ring/layout.h"
@@ -27,10 +28,10 @@ static void expect_around_hole(struct fixture *f, uint64_t from, uint64_t to)
 	assert_int_equal(got.frame.gap_bytes, 0);
 }
 
-static void damage_is_announced(void **state)
-{
-	struct fixture *f = *state;
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
 
+CASE(damage_is_announced)
+{
 	client_open(f);
 	uint64_t damaged_from, damaged_to;
 	push_three(f, &damaged_from, &damaged_to);
@@ -52,10 +53,8 @@ static void damage_is_announced(void **state)
  * Damage of one, two, ... five chunks in every other place, which is mended at once. As often as something is between
  * them.
  */
-static void each_damage_is_announced(void **state)
+CASE(each_damage_is_announced)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	for (unsigned places = 1; places <= 5; places++) {
@@ -77,9 +76,8 @@ static void each_damage_is_announced(void **state)
 }
 
 /* The place that was sent last is in the middle of what is mended, so it is no place to go on from. */
-static void damage_on_both_sides_of_what_was_sent(void **state)
+CASE(damage_on_both_sides_of_what_was_sent)
 {
-	struct fixture *f = *state;
 	struct k2hft_producer *first, *second;
 	void *payload;
 
@@ -109,10 +107,8 @@ static void damage_on_both_sides_of_what_was_sent(void **state)
 }
 
 /* Found when the ring was opened, before there was a client. */
-static void damage_of_before_is_announced(void **state)
+CASE(damage_of_before_is_announced)
 {
-	struct fixture *f = *state;
-
 	uint64_t damaged_from, damaged_to;
 	push_three(f, &damaged_from, &damaged_to);
 	ring_scribble(f, damaged_from, 32);
@@ -150,30 +146,28 @@ static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 }
 
-static void damage_below_the_receiver_does_not_matter(void **state)
+STATE_TEST(damage_below_the_receiver_does_not_matter, fixture_open, fixture_close)
 {
 	damage_where_the_receiver_stands(*state, 1, 2, 3, 3);
 }
 
-static void damage_up_to_the_receiver_does_not_matter(void **state)
+STATE_TEST(damage_up_to_the_receiver_does_not_matter, fixture_open, fixture_close)
 {
 	damage_where_the_receiver_stands(*state, 0, 3, 3, 3);
 }
 
-static void damage_around_the_receiver_is_announced(void **state)
+STATE_TEST(damage_around_the_receiver_is_announced, fixture_open, fixture_close)
 {
 	damage_where_the_receiver_stands(*state, 2, 5, 3, 5);
 }
 
-static void damage_from_the_head_on_is_announced(void **state)
+STATE_TEST(damage_from_the_head_on_is_announced, fixture_open, fixture_close)
 {
 	damage_where_the_receiver_stands(*state, 0, 5, 3, 5);
 }
 
-static void damage_to_the_end_is_announced(void **state)
+CASE(damage_to_the_end_is_announced)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	for (unsigned chunk = 0; chunk < 4; chunk++)
 		push(f, "a record\n");
@@ -189,9 +183,8 @@ static void damage_to_the_end_is_announced(void **state)
 }
 
 /* Each for its own reason, since only of the second it is known how much it was. */
-static void damage_in_front_of_what_expired_is_announced(void **state)
+CASE(damage_in_front_of_what_expired_is_announced)
 {
-	struct fixture *f = *state;
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
 
 	f->options.expire_s = 3600;
@@ -203,24 +196,4 @@ static void damage_in_front_of_what_expired_is_announced(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	assert_int_equal(expect_discard(f, 0, damaged_to, K2HFT_DISCARD_REPAIRED), 0);
 	assert_int_equal(expect_discard(f, damaged_to, ring_stats_of(f).tail, K2HFT_DISCARD_EXPIRED), 1);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(damage_is_announced),
-		CASE(each_damage_is_announced),
-		CASE(damage_on_both_sides_of_what_was_sent),
-		CASE(damage_of_before_is_announced),
-		CASE(damage_below_the_receiver_does_not_matter),
-		CASE(damage_up_to_the_receiver_does_not_matter),
-		CASE(damage_around_the_receiver_is_announced),
-		CASE(damage_from_the_head_on_is_announced),
-		CASE(damage_to_the_end_is_announced),
-		CASE(damage_in_front_of_what_expired_is_announced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "client_peer.h"
 
 #include <pthread.h>
@@ -8,9 +9,10 @@
 #include "client/state.h"
 #include "ring/handle.h"
 
-static void expired_chunks_are_announced(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(expired_chunks_are_announced)
 {
-	struct fixture *f = *state;
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1};
 
 	f->options.expire_s = 3600;
@@ -31,9 +33,8 @@ static void expired_chunks_are_announced(void **state)
 }
 
 /* The connection breaks before it is acknowledged that nothing comes. */
-static void what_expired_is_counted_once(void **state)
+CASE(what_expired_is_counted_once)
 {
-	struct fixture *f = *state;
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1};
 
 	f->options.expire_s = 3600;
@@ -73,9 +74,8 @@ static void stream_spoil(struct fixture *f)
 }
 
 /* Chunks that were sent in front of those given up, and not acknowledged, can be given up later, for another reason. */
-static void what_is_given_up_later_is_counted(void **state)
+CASE(what_is_given_up_later_is_counted)
 {
-	struct fixture *f = *state;
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1},
 			   fresh = {.stream_id = f->stream_id, .record_count = 1, .time_ns = UINT64_MAX};
 
@@ -94,9 +94,8 @@ static void what_is_given_up_later_is_counted(void **state)
 	assert_int_equal(stats_of(f).expired_records, 3);
 }
 
-static void what_has_no_stream_is_counted_once(void **state)
+CASE(what_has_no_stream_is_counted_once)
 {
-	struct fixture *f = *state;
 	uint32_t other_id = stream_declare(f, "b.log");
 
 	client_open(f);
@@ -128,12 +127,12 @@ static void chunks_of_nobody_are_announced(struct fixture *f, uint32_t nobody)
 	assert_int_equal(f->end, ring_stats_of(f).tail);
 }
 
-static void chunks_of_no_stream_are_announced(void **state)
+STATE_TEST(chunks_of_no_stream_are_announced, fixture_open, fixture_close)
 {
 	chunks_of_nobody_are_announced(*state, 4000);
 }
 
-static void chunks_of_stream_none_are_announced(void **state)
+STATE_TEST(chunks_of_stream_none_are_announced, fixture_open, fixture_close)
 {
 	chunks_of_nobody_are_announced(*state, 0);
 }
@@ -151,10 +150,8 @@ void *__wrap_malloc(size_t bytes)
 	return NULL;
 }
 
-static void a_stream_waits_for_memory(void **state)
+CASE(a_stream_waits_for_memory)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	push(f, "one\n");
@@ -171,9 +168,8 @@ static void a_stream_waits_for_memory(void **state)
 	peer_acks(f, f->end);
 }
 
-static void gaps_are_explained_in_the_frame(void **state)
+CASE(gaps_are_explained_in_the_frame)
 {
-	struct fixture *f = *state;
 	struct k2hft_producer *other;
 	void *payload;
 
@@ -231,9 +227,8 @@ static void claim_make(struct claim *claim, struct fixture *f)
 	memcpy(payload, "claim\n", 6);
 }
 
-static void the_hook_is_asked_for_a_claim(void **state)
+CASE(the_hook_is_asked_for_a_claim)
 {
-	struct fixture *f = *state;
 	struct claim claim;
 
 	client_open(f);
@@ -271,7 +266,7 @@ static unsigned claim_calls_after(struct fixture *f, const struct claim *claim, 
 }
 
 /* For what was begun while nothing is sent: at once, then not before 20 ms have passed; and once. */
-static void the_hook_is_asked_now_and_then(void **state)
+STATE_TEST(the_hook_is_asked_now_and_then, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	struct claim claim = {.calls = 0};
@@ -287,9 +282,8 @@ static void the_hook_is_asked_now_and_then(void **state)
 	assert_int_not_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 }
 
-static void a_claim_is_waited_for(void **state)
+CASE(a_claim_is_waited_for)
 {
-	struct fixture *f = *state;
 	struct claim claim;
 
 	client_open(f);
@@ -321,10 +315,8 @@ bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_p
 }
 
 /* There is a place for each frame that is not acknowledged, and for a DISCARD in front of the next. */
-static void so_many_frames_are_on_their_way(void **state)
+CASE(so_many_frames_are_on_their_way)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	f->client->sent.count = K2I_CLIENT_SENT_MAX - 1;
@@ -339,10 +331,8 @@ static void so_many_frames_are_on_their_way(void **state)
 }
 
 /* No acknowledgement need come for it to go. */
-static void a_small_frame_waits_for_a_millisecond(void **state)
+CASE(a_small_frame_waits_for_a_millisecond)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	push(f, "one\n");
@@ -357,10 +347,8 @@ static void a_small_frame_waits_for_a_millisecond(void **state)
 	f->client->sent.count = 0;
 }
 
-static void frames_are_as_large_as_wanted(void **state)
+CASE(frames_are_as_large_as_wanted)
 {
-	struct fixture *f = *state;
-
 	f->options.frame_bytes_max = 100;
 	client_open(f);
 	for (unsigned chunk = 0; chunk < 5; chunk++)
@@ -371,9 +359,8 @@ static void frames_are_as_large_as_wanted(void **state)
 }
 
 /* Its commit finds nobody asleep yet, and wakes nobody. */
-static void a_claim_that_ends_before_the_wait_is_not_waited_for(void **state)
+CASE(a_claim_that_ends_before_the_wait_is_not_waited_for)
 {
-	struct fixture *f = *state;
 	struct claim claim;
 
 	client_open(f);
@@ -389,9 +376,8 @@ static void a_claim_that_ends_before_the_wait_is_not_waited_for(void **state)
 	k2hft_producer_close(claim.producer);
 }
 
-static void a_dead_producers_claim_is_passed(void **state)
+CASE(a_dead_producers_claim_is_passed)
 {
-	struct fixture *f = *state;
 	char path[64];
 
 	client_open(f);
@@ -420,9 +406,8 @@ static void a_dead_producers_claim_is_passed(void **state)
 
 /* ---- compression */
 
-static void compressed_frames_are_the_same_inside(void **state)
+CASE(compressed_frames_are_the_same_inside)
 {
-	struct fixture *f = *state;
 	struct k2hft_chunk_view view;
 	char *text = malloc(1000000);
 	size_t offset = 0;
@@ -448,9 +433,8 @@ static void compressed_frames_are_the_same_inside(void **state)
 
 /* ---- many streams */
 
-static void more_streams_than_fit_in_one_go(void **state)
+CASE(more_streams_than_fit_in_one_go)
 {
-	struct fixture *f = *state;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	unsigned streams = 0, frames = 0;
 
@@ -476,9 +460,8 @@ static void more_streams_than_fit_in_one_go(void **state)
 	assert_true(frames > 1);
 }
 
-static void every_stream_is_told_of_once(void **state)
+CASE(every_stream_is_told_of_once)
 {
-	struct fixture *f = *state;
 	uint32_t stream_id = f->stream_id;
 	char path[16];
 
@@ -500,10 +483,8 @@ static void every_stream_is_told_of_once(void **state)
 }
 
 /* The number of the connection that it was told on comes again after 2^32 others. */
-static void every_connection_is_told_of_streams(void **state)
+CASE(every_connection_is_told_of_streams)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	for (unsigned connection = 0; connection < 3; connection++) {
 		(void)peer_connect(f, f->end, PEER_WINDOW);
@@ -520,9 +501,8 @@ static void every_connection_is_told_of_streams(void **state)
 }
 
 /* Else what goes to the one would be written to the other. */
-static void a_number_that_changes_hands_is_told_of_again(void **state)
+CASE(a_number_that_changes_hands_is_told_of_again)
 {
-	struct fixture *f = *state;
 	struct k2hft_stream_message message;
 
 	client_open(f);
@@ -540,9 +520,8 @@ static void a_number_that_changes_hands_is_told_of_again(void **state)
 }
 
 /* A queue with room for a DISCARD and none for a STREAM: the records are no reason to give up. */
-static void a_stream_waits_for_room_in_the_queue(void **state)
+CASE(a_stream_waits_for_room_in_the_queue)
 {
-	struct fixture *f = *state;
 	uint64_t acked;
 
 	client_open(f);
@@ -558,36 +537,4 @@ static void a_stream_waits_for_room_in_the_queue(void **state)
 	assert_int_equal(f->client->stats.unknown_records, 0);
 	k2i_client_output_reset(f->client);
 	assert_int_equal(peer_data(f).frame.position, acked);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(expired_chunks_are_announced),
-		CASE(what_expired_is_counted_once),
-		CASE(what_has_no_stream_is_counted_once),
-		CASE(what_is_given_up_later_is_counted),
-		CASE(chunks_of_no_stream_are_announced),
-		CASE(chunks_of_stream_none_are_announced),
-		CASE(a_stream_waits_for_memory),
-		CASE(a_stream_waits_for_room_in_the_queue),
-		CASE(gaps_are_explained_in_the_frame),
-		CASE(the_hook_is_asked_for_a_claim),
-		CASE(the_hook_is_asked_now_and_then),
-		CASE(a_claim_is_waited_for),
-		CASE(a_claim_that_ends_before_the_wait_is_not_waited_for),
-		CASE(so_many_frames_are_on_their_way),
-		CASE(a_small_frame_waits_for_a_millisecond),
-		CASE(frames_are_as_large_as_wanted),
-		CASE(a_dead_producers_claim_is_passed),
-		CASE(compressed_frames_are_the_same_inside),
-		CASE(more_streams_than_fit_in_one_go),
-		CASE(every_stream_is_told_of_once),
-		CASE(every_connection_is_told_of_streams),
-		CASE(a_number_that_changes_hands_is_told_of_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of OpenSSL in exit(3), while there are clients that have a connection. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
@@ -80,8 +81,10 @@ static struct k2hft_client *client_with_tls(const struct files *files, struct k2
 	return client;
 }
 
+#define CASE(name) STATE_TEST(name, files_make, files_remove)
+
 /* Else a program with many senders would take that much longer to end. */
-static void clients_are_waited_for_together(void **state)
+CASE(clients_are_waited_for_together)
 {
 	const struct files *files = *state;
 	struct k2hft_client *clients[CLIENTS];
@@ -105,7 +108,7 @@ static void clients_are_waited_for_together(void **state)
 }
 
 /* A writer looks without `running`, and can have seen a connection before OpenSSL ended. */
-static void no_writer_goes_on_without_tls(void **state)
+CASE(no_writer_goes_on_without_tls)
 {
 	const struct files *files = *state;
 	struct k2hft_ring *ring = memory_ring();
@@ -121,7 +124,7 @@ static void no_writer_goes_on_without_tls(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void who_drains_meanwhile_is_told(void **state)
+CASE(who_drains_meanwhile_is_told)
 {
 	const struct files *files = *state;
 	struct k2hft_ring *ring = memory_ring();
@@ -139,7 +142,7 @@ static void who_drains_meanwhile_is_told(void **state)
 }
 
 /* It can have the pid of its parent, in a new namespace: both are the first process of a container then. */
-static void a_child_ends_nothing_of_its_parent(void **state)
+CASE(a_child_ends_nothing_of_its_parent)
 {
 	const struct files *files = *state;
 	struct k2hft_ring *ring = memory_ring();
@@ -159,16 +162,4 @@ static void a_child_ends_nothing_of_its_parent(void **state)
 	assert_int_equal(status, 0);
 	k2hft_client_close(client);
 	k2hft_ring_close(ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(clients_are_waited_for_together, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(no_writer_goes_on_without_tls, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(who_drains_meanwhile_is_told, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_child_ends_nothing_of_its_parent, files_make, files_remove),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

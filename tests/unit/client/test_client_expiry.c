@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* When the client's certificate expires, for who shows it: without a new connection, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "client/state.h"
 #include "base/clock.h"
 
@@ -39,11 +33,10 @@ static struct k2hft_client *client_make(const char *certificate)
 	return &client;
 }
 
-static void a_renewed_one_is_seen_within_a_minute(void **state)
+TEST(a_renewed_one_is_seen_within_a_minute)
 {
 	struct k2hft_client *client = client_make("certificate");
 
-	(void)state;
 	file_expires_s = 1000;
 	k2i_client_certificate_look(client, 0);
 	assert_int_equal(client->stats.certificate_expires_s, 1000);
@@ -61,23 +54,12 @@ static void a_renewed_one_is_seen_within_a_minute(void **state)
 	assert_int_equal(client->stats.certificate_expires_s, 2000);
 }
 
-static void without_one_nobody_looks(void **state)
+TEST(without_one_nobody_looks)
 {
 	struct k2hft_client *client = client_make(NULL);
 
-	(void)state;
 	k2i_client_certificate_look(client, 0);
 	k2i_client_session_step(client, K2I_SECOND_NS);
 	assert_int_equal(looks, 0);
 	assert_int_equal(client->stats.certificate_expires_s, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_renewed_one_is_seen_within_a_minute),
-		cmocka_unit_test(without_one_nobody_looks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A receiver that sends without end. */
+#include "unit.h"
 #include "client_peer.h"
 
 #include "net/transport.h"
@@ -16,9 +17,10 @@ bool __wrap_k2i_transport_more(const struct k2i_transport *transport)
 	return true;
 }
 
-static void a_flood_leaves_time_for_all_else(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(a_flood_leaves_time_for_all_else)
 {
-	struct fixture *f = *state;
 	unsigned calls = 0;
 
 	client_open(f);
@@ -36,15 +38,4 @@ static void a_flood_leaves_time_for_all_else(void **state)
 	}
 	assert_true(calls > 10);
 	(void)peer_data(f);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(a_flood_leaves_time_for_all_else),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

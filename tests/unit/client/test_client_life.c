@@ -6,14 +6,16 @@
 #include <k2hft/config.h>
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "client_peer.h"
 #include "client/state.h"
 #include "file_help.h"
 #include "random_help.h"
 
-static void ping_is_answered(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(ping_is_answered)
 {
-	struct fixture *f = *state;
 	struct k2hft_ping ping = {.token = 4711}, pong;
 	uint8_t bytes[128];
 
@@ -25,7 +27,7 @@ static void ping_is_answered(void **state)
 	assert_int_equal(pong.token, 4711);
 }
 
-static void a_quiet_receiver_is_asked_and_then_dead(void **state)
+STATE_TEST(a_quiet_receiver_is_asked_and_then_dead, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	struct k2hft_ping ping;
@@ -56,7 +58,7 @@ static void a_quiet_receiver_is_asked_and_then_dead(void **state)
 	peer_await_end(f);
 }
 
-static void a_client_that_was_stopped_asks_first(void **state)
+STATE_TEST(a_client_that_was_stopped_asks_first, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 
@@ -68,10 +70,8 @@ static void a_client_that_was_stopped_asks_first(void **state)
 }
 
 /* An answer that a connection owed when it ended is not waited for on the next. */
-static void each_connection_is_asked(void **state)
+CASE(each_connection_is_asked)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	for (unsigned connection = 0; connection < 2; connection++) {
 		(void)peer_connect(f, 0, PEER_WINDOW);
@@ -82,9 +82,8 @@ static void each_connection_is_asked(void **state)
 	}
 }
 
-static void bye_means_later(void **state)
+CASE(bye_means_later)
 {
-	struct fixture *f = *state;
 	struct k2hft_ping ping = {0};
 	uint8_t bytes[128];
 
@@ -120,9 +119,8 @@ static uint64_t last_word(struct fixture *f, uint64_t position, bool ring_ends)
 	return bye.token;
 }
 
-static void close_says_bye(void **state)
+CASE(close_says_bye)
 {
-	struct fixture *f = *state;
 	uint64_t word;
 
 	assert_int_equal(last_word(f, 0, false), 0);
@@ -143,7 +141,7 @@ static bool sender_ends_its_ring(const struct fixture *f, const char *path, uint
 	return ends;
 }
 
-static void a_ring_without_a_name_ends_with_its_sender(void **state)
+STATE_TEST(a_ring_without_a_name_ends_with_its_sender, fixture_open, fixture_close)
 {
 	char folder[256], path[300];
 
@@ -156,9 +154,8 @@ static void a_ring_without_a_name_ends_with_its_sender(void **state)
 	folder_remove(folder);
 }
 
-static void wrong_frames_end_the_connection(void **state)
+CASE(wrong_frames_end_the_connection)
 {
-	struct fixture *f = *state;
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 	struct k2hft_discard discard = {.from = 0, .to = 8, .reason = 1};
 	uint8_t bytes[512];
@@ -212,10 +209,9 @@ static void short_body_send(struct fixture *f, uint8_t type)
 	peer_send(f, bytes, sizeof(bytes));
 }
 
-static void short_bodies_end_the_connection(void **state)
+CASE(short_bodies_end_the_connection)
 {
 	static const uint8_t types[] = {K2HFT_FRAME_ACK, K2HFT_FRAME_PING, K2HFT_FRAME_PONG, K2HFT_FRAME_ERROR};
-	struct fixture *f = *state;
 
 	client_open(f);
 	peer_accept(f);
@@ -244,9 +240,8 @@ static void error_send(struct fixture *f, uint16_t code)
 }
 
 /* Another name has everything sent again. Only the answer to HELLO that a newer one is there asks for that. */
-static void a_refused_ring_keeps_its_name(void **state)
+CASE(a_refused_ring_keeps_its_name)
 {
-	struct fixture *f = *state;
 	struct k2hft_hello before, hello;
 
 	client_open(f);
@@ -260,7 +255,7 @@ static void a_refused_ring_keeps_its_name(void **state)
 }
 
 /* The answer waits behind what is on its way: as long as that moves, the receiver is alive. */
-static void a_slow_link_is_waited_for(void **state)
+STATE_TEST(a_slow_link_is_waited_for, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	size_t bytes = 1024u * 1024;
@@ -287,7 +282,7 @@ static void a_slow_link_is_waited_for(void **state)
 }
 
 /* A tenth of a second for a piece that a fast network carries in a hundredth of that. */
-static void a_slow_link_is_compressed_for(void **state)
+STATE_TEST(a_slow_link_is_compressed_for, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	size_t bytes = 1024u * 1024;
@@ -306,7 +301,7 @@ static void a_slow_link_is_compressed_for(void **state)
 }
 
 /* A socket that has taken all and still holds much of it is as good as a full one; one that has sent all is not. */
-static void a_slow_link_need_not_fill_the_socket(void **state)
+STATE_TEST(a_slow_link_need_not_fill_the_socket, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	size_t bytes = 256u * 1024;
@@ -334,7 +329,7 @@ static void a_slow_link_need_not_fill_the_socket(void **state)
 }
 
 /* Bytes that the own host takes for it do not count as its life. */
-static void who_reads_nothing_is_dead_however_much_comes(void **state)
+STATE_TEST(who_reads_nothing_is_dead_however_much_comes, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	size_t bytes = 1024u * 1024;
@@ -353,7 +348,7 @@ static void who_reads_nothing_is_dead_however_much_comes(void **state)
 	free(block);
 }
 
-static void who_asks_and_does_not_read_is_left(void **state)
+STATE_TEST(who_asks_and_does_not_read_is_left, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	size_t bytes = 1024u * 1024;
@@ -406,9 +401,8 @@ static void frame_damage(uint8_t *bytes, size_t count, uint64_t random)
 		bytes[random / 11 % count] ^= (uint8_t)(random >> 32);
 }
 
-static void no_damage_to_frames_does_harm(void **state)
+CASE(no_damage_to_frames_does_harm)
 {
-	struct fixture *f = *state;
 	uint64_t seed = 1;
 
 	client_open(f);
@@ -434,10 +428,8 @@ static void no_damage_to_frames_does_harm(void **state)
 	peer_acks(f, f->end);
 }
 
-static void close_works_in_every_state(void **state)
+CASE(close_works_in_every_state)
 {
-	struct fixture *f = *state;
-
 	for (uint32_t wanted = K2HFT_CLIENT_WAITING; wanted <= K2HFT_CLIENT_CONNECTED; wanted++) {
 		client_open(f);
 		if (wanted == K2HFT_CLIENT_CONNECTED)
@@ -455,9 +447,8 @@ static void close_works_in_every_state(void **state)
 }
 
 /* A child keeps all descriptors open, whatever its parent closes. */
-static void a_child_that_lives_on_does_not_disturb(void **state)
+CASE(a_child_that_lives_on_does_not_disturb)
 {
-	struct fixture *f = *state;
 	pid_t child;
 
 	client_open(f);
@@ -478,9 +469,8 @@ static void a_child_that_lives_on_does_not_disturb(void **state)
 	assert_int_equal(ready, 0);
 }
 
-static void errno_is_not_touched(void **state)
+CASE(errno_is_not_touched)
 {
-	struct fixture *f = *state;
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = "/none"};
 	struct k2hft_client_options options = f->options;
 	const struct k2hft_sender_options no_port = {
@@ -566,9 +556,8 @@ static void other_answers(struct fixture *f, int listener)
 	assert_int_equal(send(f->peer, text, sizeof(text) - 1, MSG_NOSIGNAL), sizeof(text) - 1);
 }
 
-static void descriptors_close_on_exec(void **state)
+CASE(descriptors_close_on_exec)
 {
-	struct fixture *f = *state;
 	int inherited = descriptors_inherited();
 
 	f->options.host = "none.example";
@@ -580,9 +569,8 @@ static void descriptors_close_on_exec(void **state)
 	assert_int_equal(inherited_meanwhile, inherited);
 }
 
-static void what_is_no_receiver_is_passed_over(void **state)
+CASE(what_is_no_receiver_is_passed_over)
 {
-	struct fixture *f = *state;
 	int other = other_listen(f);
 
 	if (other < 0)
@@ -597,9 +585,8 @@ static void what_is_no_receiver_is_passed_over(void **state)
 }
 
 /* That nobody is at the last address does not hide what another has answered. */
-static void the_error_that_tells_most_is_told(void **state)
+CASE(the_error_that_tells_most_is_told)
 {
-	struct fixture *f = *state;
 	int other = other_listen(f);
 
 	if (other < 0)
@@ -624,7 +611,7 @@ static void the_error_that_tells_most_is_told(void **state)
 }
 
 /* The others of the name are tried while there is no receiver, and not instead of the one that was there. */
-static void who_was_connected_waits(void **state)
+STATE_TEST(who_was_connected_waits, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	int receiver = f->listener, other = other_listen(f);
@@ -643,37 +630,4 @@ static void who_was_connected_waits(void **state)
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	assert_int_not_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 0);
 	(void)close(receiver);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(ping_is_answered),
-		CASE(a_quiet_receiver_is_asked_and_then_dead),
-		CASE(a_client_that_was_stopped_asks_first),
-		CASE(each_connection_is_asked),
-		CASE(bye_means_later),
-		CASE(close_says_bye),
-		CASE(a_ring_without_a_name_ends_with_its_sender),
-		CASE(wrong_frames_end_the_connection),
-		CASE(short_bodies_end_the_connection),
-		CASE(a_refused_ring_keeps_its_name),
-		CASE(a_slow_link_is_waited_for),
-		CASE(a_slow_link_is_compressed_for),
-		CASE(a_slow_link_need_not_fill_the_socket),
-		CASE(who_reads_nothing_is_dead_however_much_comes),
-		CASE(who_asks_and_does_not_read_is_left),
-		CASE(no_damage_to_frames_does_harm),
-		CASE(close_works_in_every_state),
-		CASE(a_child_that_lives_on_does_not_disturb),
-		CASE(errno_is_not_touched),
-		CASE(descriptors_close_on_exec),
-		CASE(what_is_no_receiver_is_passed_over),
-		CASE(who_was_connected_waits),
-		CASE(the_error_that_tells_most_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

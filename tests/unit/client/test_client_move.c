@@ -2,6 +2,7 @@
 /* Receivers that take over from each other, settle and get the ring back. Each is called by its place in the list. */
 #include <netinet/tcp.h>
 
+#include "unit.h"
 #include "client_peer.h"
 #include "client/state.h"
 
@@ -128,9 +129,10 @@ static void expect_unsettled(const struct k2hft_hello *hello, uint8_t count, uns
 	assert_int_equal(hello->unsettled[0].position, position);
 }
 
-static void the_next_takes_over_from_one_that_is_gone(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct world *world, world_open, world_close)
+
+CASE(the_next_takes_over_from_one_that_is_gone)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -154,9 +156,8 @@ static void the_next_takes_over_from_one_that_is_gone(void **state)
 	assert_non_null(strstr(f->log, "client: moved from receiver 413"));
 }
 
-static void a_silent_one_is_left(void **state)
+CASE(a_silent_one_is_left)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -166,9 +167,8 @@ static void a_silent_one_is_left(void **state)
 	assert_int_equal(stats_of(f).unsettled, 1);
 }
 
-static void one_that_does_not_greet_is_left(void **state)
+CASE(one_that_does_not_greet_is_left)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	client_open(f);
@@ -182,9 +182,8 @@ static void one_that_does_not_greet_is_left(void **state)
 	assert_int_equal(stats_of(f).unsettled, 0);
 }
 
-static void an_idle_connection_is_asked_in_time(void **state)
+CASE(an_idle_connection_is_asked_in_time)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	client_open(f);
@@ -195,9 +194,8 @@ static void an_idle_connection_is_asked_in_time(void **state)
 	(void)connect_to(world, 1, 0);
 }
 
-static void what_was_acknowledged_is_not_in_doubt(void **state)
+CASE(what_was_acknowledged_is_not_in_doubt)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -209,7 +207,7 @@ static void what_was_acknowledged_is_not_in_doubt(void **state)
 }
 
 /* It says every second that it waits for its disk. */
-static void a_slow_one_is_not_left(void **state)
+STATE_TEST(a_slow_one_is_not_left, world_open, world_close)
 {
 	struct world *world = *state;
 	struct fixture *f = &world->f;
@@ -229,9 +227,8 @@ static void a_slow_one_is_not_left(void **state)
 }
 
 /* All of them in turn, and then after a pause. */
-static void all_are_tried(void **state)
+CASE(all_are_tried)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -308,9 +305,8 @@ static struct k2hft_hello home_greets(struct world *world, uint64_t cut_records,
 	return hello;
 }
 
-static void it_settles_and_gets_the_ring_back(void **state)
+CASE(it_settles_and_gets_the_ring_back)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -356,9 +352,8 @@ static void it_settles_and_gets_the_ring_back(void **state)
 }
 
 /* Without anything on its way the other is left at once. */
-static void an_idle_ring_goes_home(void **state)
+CASE(an_idle_ring_goes_home)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	client_open(f);
@@ -374,7 +369,7 @@ static void an_idle_ring_goes_home(void **state)
 }
 
 /* It was home for a moment only. */
-static void a_home_that_is_gone_again_gets_nothing(void **state)
+STATE_TEST(a_home_that_is_gone_again_gets_nothing, world_open, world_close)
 {
 	struct world *world = *state;
 	struct fixture *f = &world->f;
@@ -390,9 +385,8 @@ static void a_home_that_is_gone_again_gets_nothing(void **state)
 	assert_int_equal(stats_of(f).target, 1);
 }
 
-static void the_next_process_knows_it_all(void **state)
+CASE(the_next_process_knows_it_all)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -412,9 +406,8 @@ static void the_next_process_knows_it_all(void **state)
 }
 
 /* A -> B -> C -> A */
-static void each_that_was_left_is_unsettled(void **state)
+CASE(each_that_was_left_is_unsettled)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -452,9 +445,8 @@ static void unsettled_fill(struct fixture *f, uint8_t count)
 	assert_int_equal(k2i_ring_receivers_set(f->ring, &receivers), 0);
 }
 
-static void without_room_for_one_more_it_stays(void **state)
+CASE(without_room_for_one_more_it_stays)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome = welcome_of(1, 0);
 	struct fixture *f = &world->f;
 
@@ -477,9 +469,8 @@ static void without_room_for_one_more_it_stays(void **state)
 	assert_int_equal(peer_data(f).frame.position, 0);
 }
 
-static void one_that_did_not_take_back_is_refused(void **state)
+CASE(one_that_did_not_take_back_is_refused)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	record_in_doubt(world);
@@ -500,9 +491,8 @@ static void one_that_did_not_take_back_is_refused(void **state)
 	assert_int_equal(stats_of(f).acked, 0);
 }
 
-static void two_names_of_a_receiver_are_one(void **state)
+CASE(two_names_of_a_receiver_are_one)
 {
-	struct world *world = *state;
 	struct fixture *f = &world->f;
 
 	client_open(f);
@@ -524,9 +514,8 @@ static void two_names_of_a_receiver_are_one(void **state)
 }
 
 /* Its machine was set up anew, say. It is no reason to stop, however often. */
-static void behind_the_only_name_there_can_be_another(void **state)
+CASE(behind_the_only_name_there_can_be_another)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 	struct fixture *f = &world->f;
 
@@ -547,9 +536,8 @@ static void behind_the_only_name_there_can_be_another(void **state)
 }
 
 /* A client of one receiver learns of another, which takes over. */
-static void others_come_later(void **state)
+CASE(others_come_later)
 {
-	struct world *world = *state;
 	struct fixture *f = use(world, 0);
 
 	f->options.others_count = 0;
@@ -563,9 +551,8 @@ static void others_come_later(void **state)
 }
 
 /* The one that has the ring is named no more: it is left when it has acknowledged what it was sent, and takes nothing new. */
-static void one_that_is_named_no_more_is_left(void **state)
+CASE(one_that_is_named_no_more_is_left)
 {
-	struct world *world = *state;
 	struct fixture *f;
 
 	f = use(world, 0);
@@ -585,32 +572,4 @@ static void one_that_is_named_no_more_is_left(void **state)
 	assert_int_equal(hello.acked, end);
 	(void)peer_data(f);
 	assert_int_equal(stats_of(f).target, 1);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, world_open, world_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(the_next_takes_over_from_one_that_is_gone),
-		CASE(a_silent_one_is_left),
-		CASE(one_that_does_not_greet_is_left),
-		CASE(an_idle_connection_is_asked_in_time),
-		CASE(what_was_acknowledged_is_not_in_doubt),
-		CASE(a_slow_one_is_not_left),
-		CASE(all_are_tried),
-		CASE(it_settles_and_gets_the_ring_back),
-		CASE(an_idle_ring_goes_home),
-		CASE(a_home_that_is_gone_again_gets_nothing),
-		CASE(the_next_process_knows_it_all),
-		CASE(each_that_was_left_is_unsettled),
-		CASE(without_room_for_one_more_it_stays),
-		CASE(one_that_did_not_take_back_is_refused),
-		CASE(two_names_of_a_receiver_are_one),
-		CASE(others_come_later),
-		CASE(one_that_is_named_no_more_is_left),
-		CASE(behind_the_only_name_there_can_be_another),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

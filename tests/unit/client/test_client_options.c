@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Options that a client is opened with. */
+#include "unit.h"
 #include "client_peer.h"
 
-static void options_are_checked(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(options_are_checked)
 {
-	struct fixture *f = *state;
 	struct k2hft_client_options good = f->options, bad;
 	struct k2hft_ring *attached;
 	char path[64], name[K2HFT_STREAM_HOST_BYTES_MAX + 2] = "";
@@ -54,9 +56,8 @@ static void options_are_checked(void **state)
 	assert_null(f->client);
 }
 
-static void targets_are_checked(void **state)
+CASE(targets_are_checked)
 {
-	struct fixture *f = *state;
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .version_min = 9};
 	struct k2hft_target targets[2] = {{"127.0.0.1", "1", NULL}, {"127.0.0.1", "2", NULL}};
 
@@ -78,9 +79,8 @@ static void targets_are_checked(void **state)
 }
 
 /* Each at its limit. */
-static void the_largest_options_are_good(void **state)
+CASE(the_largest_options_are_good)
 {
-	struct fixture *f = *state;
 	char name[K2HFT_STREAM_HOST_BYTES_MAX + 1] = "";
 
 	memset(name, 'n', K2HFT_STREAM_HOST_BYTES_MAX);
@@ -99,9 +99,8 @@ static void the_largest_options_are_good(void **state)
 	client_open(f);
 }
 
-static void tls_options_are_checked(void **state)
+CASE(tls_options_are_checked)
 {
-	struct fixture *f = *state;
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/none"};
 	struct k2hft_client_options options = f->options;
 
@@ -125,18 +124,4 @@ static void tls_options_are_checked(void **state)
 	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
 	assert_non_null(strstr(f->log, "client: TLS: /none/key: No such file or directory"));
 	assert_null(f->client);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(options_are_checked),
-		CASE(targets_are_checked),
-		CASE(the_largest_options_are_good),
-		CASE(tls_options_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "client_peer.h"
 #include "client/state.h"
 #include "random_help.h"
@@ -276,9 +277,8 @@ static void run(struct fixture *f, uint64_t seed)
 	k2hft_producer_close(world.other);
 }
 
-static void every_record_comes_once(void **state)
+TEST(every_record_comes_once)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		void *f;
 
@@ -287,13 +287,4 @@ static void every_record_comes_once(void **state)
 		run(f, seed);
 		assert_int_equal(fixture_close(&f), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_record_comes_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a client that has no connection goes on, and what it says of it. */
+#include "unit.h"
 #include "client_peer.h"
 
 #include <netdb.h>
@@ -9,9 +10,8 @@
 
 #include "client/state.h"
 
-static void backoff_grows_to_five_seconds(void **state)
+TEST(backoff_grows_to_five_seconds)
 {
-	(void)state;
 	assert_in_range(k2i_client_backoff_ns(1, UINT64_MAX), 0, 100 * MS);
 	assert_in_range(k2i_client_backoff_ns(1, 90 * MS), 90 * MS, 100 * MS);
 	assert_in_range(k2i_client_backoff_ns(3, 0), 1, 100 * MS);
@@ -34,9 +34,10 @@ static void failure_at(struct fixture *f, uint64_t now_ns)
 	}
 }
 
-static void pauses_grow_with_the_failures(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
+CASE(pauses_grow_with_the_failures)
 {
-	struct fixture *f = *state;
 	uint64_t longest_ns = 0;
 
 	(void)close(f->listener);
@@ -68,10 +69,8 @@ static void connection_ends_after(struct fixture *f, uint64_t held_ns)
 }
 
 /* A receiver that takes a connection and ends it must not be asked ten times a second for ever. */
-static void only_a_connection_that_held_begins_anew(void **state)
+CASE(only_a_connection_that_held_begins_anew)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	for (uint32_t failures = 1; failures <= 3; failures++) {
 		connection_ends_after(f, K2I_CLIENT_PING_NS - 1);
@@ -83,7 +82,7 @@ static void only_a_connection_that_held_begins_anew(void **state)
 }
 
 /* Nobody takes connections off the listener's queue, which is full. */
-static void no_connection_in_time_is_the_end(void **state)
+STATE_TEST(no_connection_in_time_is_the_end, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 	struct sockaddr_in address;
@@ -108,7 +107,7 @@ static void no_connection_in_time_is_the_end(void **state)
 }
 
 /* How long the one before took does not count. */
-static void the_greeting_has_a_time_of_its_own(void **state)
+STATE_TEST(the_greeting_has_a_time_of_its_own, fixture_open, fixture_close)
 {
 	struct fixture *f = *state;
 
@@ -120,10 +119,8 @@ static void the_greeting_has_a_time_of_its_own(void **state)
 	assert_int_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 10000);
 }
 
-static void each_network_is_judged_anew(void **state)
+CASE(each_network_is_judged_anew)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	f->client->link = (struct k2i_link){.peer_limited_ns = 1, .slow_count = 1, .slow_until_ns = UINT64_MAX};
@@ -134,10 +131,8 @@ static void each_network_is_judged_anew(void **state)
 }
 
 /* A thread that takes the turn can have looked at the clock before the one that had it; no time is no long time. */
-static void a_clock_that_was_read_earlier_makes_no_slow_link(void **state)
+CASE(a_clock_that_was_read_earlier_makes_no_slow_link)
 {
-	struct fixture *f = *state;
-
 	f->options.compress = K2HFT_COMPRESS_AUTO;
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -161,10 +156,9 @@ static unsigned lines_logged(const struct fixture *f)
 }
 
 /* Twice as long each time, up to ten minutes. */
-static void what_goes_on_is_logged_less_and_less(void **state)
+CASE(what_goes_on_is_logged_less_and_less)
 {
 	static const uint64_t pauses_s[] = {10, 20, 40, 80, 160, 320, 600, 600};
-	struct fixture *f = *state;
 	uint16_t port = (uint16_t)strtoul(f->port, NULL, 10);
 	unsigned lines = 0;
 	uint64_t logged_ns;
@@ -192,10 +186,8 @@ static void what_goes_on_is_logged_less_and_less(void **state)
 }
 
 /* A receiver that is started again twice within seconds, or one that takes each connection and ends it. */
-static void a_failure_is_not_the_last_word(void **state)
+CASE(a_failure_is_not_the_last_word)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	connection_ends_after(f, MS);
 	assert_int_equal(lines_logged(f), 1);
@@ -237,7 +229,7 @@ int __wrap_getaddrinfo(const char *node, const char *service, const struct addri
 	return EAI_NONAME;
 }
 
-static void a_name_is_not_waited_for_without_end(void **state)
+STATE_TEST(a_name_is_not_waited_for_without_end, fixture_open, fixture_close)
 {
 	struct pollfd descriptor = {.events = POLLIN};
 	struct fixture *f = *state;
@@ -281,10 +273,8 @@ static void a_name_is_not_waited_for_without_end(void **state)
 }
 
 /* "System error" would say nothing. */
-static void what_the_system_refuses_is_told(void **state)
+CASE(what_the_system_refuses_is_told)
 {
-	struct fixture *f = *state;
-
 	f->options.host = "many.example";
 	client_open(f);
 	for (int round = 0; stats_of(f).connect_failures == 0; round++) {
@@ -292,25 +282,4 @@ static void what_the_system_refuses_is_told(void **state)
 		round_go(f);
 	}
 	assert_string_equal(stats_of(f).last_error, strerror(EMFILE));
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(backoff_grows_to_five_seconds),
-		CASE(pauses_grow_with_the_failures),
-		CASE(only_a_connection_that_held_begins_anew),
-		CASE(no_connection_in_time_is_the_end),
-		CASE(the_greeting_has_a_time_of_its_own),
-		CASE(each_network_is_judged_anew),
-		CASE(what_goes_on_is_logged_less_and_less),
-		CASE(a_name_is_not_waited_for_without_end),
-		CASE(what_the_system_refuses_is_told),
-		CASE(a_clock_that_was_read_earlier_makes_no_slow_link),
-		CASE(a_failure_is_not_the_last_word),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A client that runs on a thread of its own. */
+#include "unit.h"
 #include "client_drain.h"
 #include "client_peer.h"
 
@@ -115,9 +116,10 @@ static uint64_t now(void)
 	return k2i_clock_ns(CLOCK_MONOTONIC);
 }
 
-static void drain_waits_for_the_acknowledgement(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct fixture *f, without_progress, fixture_close)
+
+CASE(drain_waits_for_the_acknowledgement)
 {
-	struct fixture *f = *state;
 	struct echo echo;
 
 	client_open(f);
@@ -154,9 +156,8 @@ static void lease_await(struct fixture *f)
 	fail_msg("no lease in 20 s");
 }
 
-static void a_lease_is_of_a_connected_client(void **state)
+CASE(a_lease_is_of_a_connected_client)
 {
-	struct fixture *f = *state;
 	struct echo echo;
 
 	client_open(f);
@@ -171,9 +172,8 @@ static void a_lease_is_of_a_connected_client(void **state)
 }
 
 /* Nobody else sends meanwhile, and afterwards the thread does, whatever it was told before. */
-static void a_lease_is_for_one_at_a_time(void **state)
+CASE(a_lease_is_for_one_at_a_time)
 {
-	struct fixture *f = *state;
 	struct echo echo;
 
 	client_start(f);
@@ -192,9 +192,8 @@ static void a_lease_is_for_one_at_a_time(void **state)
 }
 
 /* The lease lasts while commits are large, then the thread sends again. */
-static void large_commits_are_sent_by_their_thread(void **state)
+CASE(large_commits_are_sent_by_their_thread)
 {
-	struct fixture *f = *state;
 	struct k2hft_lease lease = {.client = NULL};
 	uint64_t now_ns = now();
 	struct echo echo;
@@ -231,9 +230,8 @@ static void large_commits_are_sent_by_their_thread(void **state)
 }
 
 /* A producer that takes a lease when it can, beside a thread that sends what it can. */
-static void leases_lose_nothing(void **state)
+CASE(leases_lose_nothing)
 {
-	struct fixture *f = *state;
 	struct echo echo;
 	unsigned leases = 0;
 
@@ -301,9 +299,8 @@ static void a_lease_is_taken_once(struct fixture *f, struct asked *asked)
 }
 
 /* Nobody comes after the last lease, and nobody asks for what is left: the thread looks by itself. */
-static void the_thread_goes_on_after_a_lease(void **state)
+CASE(the_thread_goes_on_after_a_lease)
 {
-	struct fixture *f = *state;
 	struct asked asked;
 	struct echo echo;
 
@@ -323,9 +320,8 @@ static void the_thread_goes_on_after_a_lease(void **state)
  * Interrupts end the yield, however many leases there are: a drain's, and those of a full ring's producer that does not
  * wait.
  */
-static void leases_for_one_call_lose_nothing(void **state)
+CASE(leases_for_one_call_lose_nothing)
 {
-	struct fixture *f = *state;
 	struct asked asked;
 	struct echo echo;
 
@@ -347,7 +343,7 @@ static void leases_for_one_call_lose_nothing(void **state)
 }
 
 /* There is no other thread that could. Without a connection the turn is not to be had. */
-static void who_waits_for_room_makes_it(void **state)
+STATE_TEST(who_waits_for_room_makes_it, without_progress, fixture_close)
 {
 	struct fixture *f = *state;
 	uint8_t *block = calloc(1, 100000);
@@ -380,11 +376,10 @@ static void nothing_do(int number)
 }
 
 /* As the writer promises. A single signal could come before the wait. */
-static void a_wait_for_room_ends_with_a_signal(void **state)
+CASE(a_wait_for_room_ends_with_a_signal)
 {
 	const struct itimerval often = {.it_interval.tv_usec = 20000, .it_value.tv_usec = 20000}, never = {0};
 	const struct sigaction caught = {.sa_handler = nothing_do, .sa_flags = SA_RESTART};
-	struct fixture *f = *state;
 	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
 	void *payload;
 
@@ -405,9 +400,8 @@ static void a_wait_for_room_ends_with_a_signal(void **state)
  * As a program does that shuts itself in: poll(2) takes no descriptor then. A thread that can't wait here waits as the
  * others do.
  */
-static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state)
+CASE(a_wait_for_room_that_may_not_poll_is_left_to_the_thread)
 {
-	struct fixture *f = *state;
 	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
 	struct rlimit before;
 	void *payload;
@@ -425,9 +419,8 @@ static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state
 	assert_int_equal(status, -EBUSY);
 }
 
-static void drain_does_not_wait_for_what_was_given_back(void **state)
+CASE(drain_does_not_wait_for_what_was_given_back)
 {
-	struct fixture *f = *state;
 	struct k2hft_producer *first, *second;
 	struct echo echo;
 	void *payload;
@@ -453,9 +446,8 @@ static void drain_does_not_wait_for_what_was_given_back(void **state)
 }
 
 /* A frame of which a part is on its way, and another that is read and may not go yet. */
-static void a_drain_waits_for_what_was_read(void **state)
+CASE(a_drain_waits_for_what_was_read)
 {
-	struct fixture *f = *state;
 	size_t bytes = 1024u * 1024;
 	uint8_t *block = calloc(1, bytes);
 	int small = 4096;
@@ -480,9 +472,8 @@ static void a_drain_waits_for_what_was_read(void **state)
 }
 
 /* Else it would never end where others write on. */
-static void drain_does_not_wait_for_what_comes_later(void **state)
+CASE(drain_does_not_wait_for_what_comes_later)
 {
-	struct fixture *f = *state;
 	struct echo echo;
 	pthread_t drain;
 
@@ -498,9 +489,8 @@ static void drain_does_not_wait_for_what_comes_later(void **state)
 }
 
 /* A drain can wait for a claim that is given back: then the tail that it saw is never reached. */
-static void drain_ends_when_the_tail_goes_back(void **state)
+CASE(drain_ends_when_the_tail_goes_back)
 {
-	struct fixture *f = *state;
 	struct k2hft_producer *producer;
 	struct echo echo;
 	pthread_t drain;
@@ -522,9 +512,8 @@ static void drain_ends_when_the_tail_goes_back(void **state)
 	echo_end(&echo, f);
 }
 
-static void a_thread_moves_a_full_ring(void **state)
+CASE(a_thread_moves_a_full_ring)
 {
-	struct fixture *f = *state;
 	struct echo echo;
 	uint8_t *block = calloc(1, 100000);
 	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
@@ -555,9 +544,8 @@ static void signals_keep(void *argument, uint64_t acked)
 }
 
 /* They are the program's, and its threads'. */
-static void the_thread_takes_no_signals(void **state)
+CASE(the_thread_takes_no_signals)
 {
-	struct fixture *f = *state;
 	sigset_t blocked;
 	struct echo echo;
 	int kept = -1;
@@ -575,9 +563,8 @@ static void the_thread_takes_no_signals(void **state)
 }
 
 /* However small a program makes its own: compression and the look-up of a name don't fit into the least that there is. */
-static void the_thread_has_a_stack_that_is_large_enough(void **state)
+CASE(the_thread_has_a_stack_that_is_large_enough)
 {
-	struct fixture *f = *state;
 	pthread_attr_t before, small, own;
 	size_t stack_bytes;
 
@@ -596,10 +583,8 @@ static void the_thread_has_a_stack_that_is_large_enough(void **state)
 	assert_int_equal(pthread_attr_destroy(&before), 0);
 }
 
-static void close_stops_a_thread_that_sleeps(void **state)
+CASE(close_stops_a_thread_that_sleeps)
 {
-	struct fixture *f = *state;
-
 	for (unsigned time = 0; time < 3; time++) {
 		client_start(f);
 		k2hft_client_close(f->client);
@@ -608,10 +593,8 @@ static void close_stops_a_thread_that_sleeps(void **state)
 }
 
 /* As a program does that closes all it finds open. */
-static void a_client_without_descriptors_ends(void **state)
+CASE(a_client_without_descriptors_ends)
 {
-	struct fixture *f = *state;
-
 	client_start(f);
 	/* ThreadSanitizer, which knows close(3), would find that the thread uses it at the same time: so it is meant. */
 	assert_int_equal(syscall(SYS_close, k2hft_client_descriptor(f->client)), 0);
@@ -620,44 +603,12 @@ static void a_client_without_descriptors_ends(void **state)
 	assert_int_equal(k2hft_client_drain(f->client, -1), -EIO);
 }
 
-static void an_interrupt_that_fails_leaves_errno(void **state)
+CASE(an_interrupt_that_fails_leaves_errno)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	assert_int_equal(close(f->client->wake.interrupt), 0);
 	f->client->wake.interrupt = -1;
 	errno = 77;
 	k2i_client_interrupt(f->client);
 	assert_int_equal(errno, 77);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, without_progress, fixture_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(drain_waits_for_the_acknowledgement),
-		CASE(a_lease_is_of_a_connected_client),
-		CASE(a_lease_is_for_one_at_a_time),
-		CASE(large_commits_are_sent_by_their_thread),
-		CASE(leases_lose_nothing),
-		CASE(the_thread_goes_on_after_a_lease),
-		CASE(leases_for_one_call_lose_nothing),
-		CASE(who_waits_for_room_makes_it),
-		CASE(a_wait_for_room_ends_with_a_signal),
-		CASE(a_wait_for_room_that_may_not_poll_is_left_to_the_thread),
-		CASE(drain_does_not_wait_for_what_was_given_back),
-		CASE(a_drain_waits_for_what_was_read),
-		CASE(drain_does_not_wait_for_what_comes_later),
-		CASE(drain_ends_when_the_tail_goes_back),
-		CASE(a_thread_moves_a_full_ring),
-		CASE(the_thread_takes_no_signals),
-		CASE(the_thread_has_a_stack_that_is_large_enough),
-		CASE(close_stops_a_thread_that_sleeps),
-		CASE(a_client_without_descriptors_ends),
-		CASE(an_interrupt_that_fails_leaves_errno),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

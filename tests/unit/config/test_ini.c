@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "folder_help.h"
 #include "config/ini_read.h"
 
@@ -102,9 +94,8 @@ static void expect(const char *text, const char *wanted)
 	free(record.text);
 }
 
-static void test_structure(void **state)
+TEST(test_structure)
 {
-	(void)state;
 	expect("", "");
 	expect("A=1\n", "1 .A=1\n");
 	expect("[X]\nA=1", "1 [X]\n2 X.A=1\n");
@@ -113,9 +104,8 @@ static void test_structure(void **state)
 	expect("[X]\n[X] # again\n[ Y ]\nA=1\n", "1 [X]\n2 [X]\n3 [Y]\n4 Y.A=1\n");
 }
 
-static void test_values_stay_whole(void **state)
+TEST(test_values_stay_whole)
 {
-	(void)state;
 	expect("[X]\nA=b=c:d\n", "1 [X]\n2 X.A=b=c:d\n");
 	expect("[X]\nA:b=c\n", "1 [X]\n2 X.A:b=c\n");
 	expect("[X]\nA=b ; c\n", "1 [X]\n2 X.A=b ; c\n");
@@ -125,23 +115,21 @@ static void test_values_stay_whole(void **state)
 	       "1 [X]\n2 X.A=b\\ \n3 X.B=\\ \n4 X.C=b\\\\\n5 X.D=b\\\n6 X.E=b\\ \n");
 }
 
-static void test_comments(void **state)
+TEST(test_comments)
 {
-	(void)state;
 	expect("[X]\nA=b # c\nB=b#c\nC=\"b # c\" # d\nD='b # c'#d\nE= # c\nF=#c\nG=\"\\\" # c\"\n",
 	       "1 [X]\n2 X.A=b\n3 X.B=b#c\n4 X.C=\"b # c\"\n5 X.D='b # c'#d\n6 X.E=# c\n7 X.F=#c\n8 X.G=\"\\\" # "
 	       "c\"\n");
 	expect("[X] ; c\n[Y] # c\nA='b\\' # c\n", "1 [X]\n2 [Y]\n3 Y.A='b\\'\n");
 }
 
-static void test_long_lines(void **state)
+TEST(test_long_lines)
 {
 	static const size_t sizes[] = {40, 49, 50, 190, 198, 199, 200, 201, 231, 400, 4096, 65000};
 	struct record record;
 	char *text, *wanted, *word;
 	size_t number;
 
-	(void)state;
 	for (number = 0; number < sizeof(sizes) / sizeof(sizes[0]); number++) {
 		word = calloc(1, sizes[number] + 1);
 		assert_non_null(word);
@@ -158,12 +146,11 @@ static void test_long_lines(void **state)
 	}
 }
 
-static void test_overlong_line(void **state)
+TEST(test_overlong_line)
 {
 	struct record record;
 	char *text = calloc(1, 300001);
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, 'v', 300000);
 	memcpy(text, "[X]\nA=", 6);
@@ -176,9 +163,8 @@ static void test_overlong_line(void **state)
 	free(text);
 }
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
-	(void)state;
 	expect("[X]\nhello\nA=1\n", "1 [X]\n2 ! neither [SECTION], nor KEY = value, nor INCLUDE path\n3 X.A=1\n");
 	expect("[X]\n=1\n", "1 [X]\n2 ! no key before =\n");
 	expect("[X\nA=1\n", "1 ! a section's name is not closed with ]\n2 .A=1\n");
@@ -193,22 +179,20 @@ static void test_faults(void **state)
 	       "1 ! INCLUDE needs the path of a file\n2 ! INCLUDE needs the path of a file\n");
 }
 
-static void test_nul(void **state)
+TEST(test_nul)
 {
 	struct record record;
 
-	(void)state;
 	write_bytes("main", "[X]\nA=b\0c\nB=1\n", 14);
 	assert_int_equal(read_main(&record), 0);
 	assert_string_equal(record.text, "1 [X]\n2 ! NUL byte in the line: this is not a text file\n3 X.B=1\n");
 	free(record.text);
 }
 
-static void test_include(void **state)
+TEST(test_include)
 {
 	char path[512];
 
-	(void)state;
 	file_path(path, sizeof(path), "sub");
 	(void)mkdir(path, 0755);
 	write_text("sub/rule", "B=2\n[Y]\nC=3\nINCLUDE more # deeper\n");
@@ -221,21 +205,19 @@ static void test_include(void **state)
 	expect("[X]\nINCLUDED=1\n", "1 [X]\n2 X.INCLUDED=1\n");
 }
 
-static void test_include_absolute(void **state)
+TEST(test_include_absolute)
 {
 	char text[512];
 
-	(void)state;
 	write_text("other", "A=1\n");
 	(void)snprintf(text, sizeof(text), "[X]\nINCLUDE \"%s/other\"\n", folder);
 	expect(text, "1 [X]\nother:1 X.A=1\n");
 }
 
-static void test_include_failures(void **state)
+TEST(test_include_failures)
 {
 	char wanted[1024];
 
-	(void)state;
 	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/none: No such file or directory\n2 .A=1\n",
 		       folder);
 	expect("INCLUDE none\nA=1\n", wanted);
@@ -244,13 +226,12 @@ static void test_include_failures(void **state)
 }
 
 /* The name that it would be cut to is not looked for. */
-static void test_include_path_too_long(void **state)
+TEST(test_include_path_too_long)
 {
 	struct record record;
 	char text[8192];
 	size_t bytes = (size_t)snprintf(text, sizeof(text), "INCLUDE ");
 
-	(void)state;
 	while (bytes < 6000)
 		bytes += (size_t)snprintf(text + bytes, sizeof(text) - bytes, "none/");
 	write_text("main", text);
@@ -275,9 +256,8 @@ static void long_lines_write(const char *name, unsigned lines, size_t more)
 }
 
 /* 1 MiB each, with lines of 64 KiB. */
-static void test_largest_file(void **state)
+TEST(test_largest_file)
 {
-	(void)state;
 	long_lines_write("large", 16, 0);
 	expect("INCLUDE large\nINCLUDE large\nA=1\n", "3 .A=1\n");
 	expect("INCLUDE large\nINCLUDE large\nINCLUDE large\nINCLUDE large\nINCLUDE large\nINCLUDE large\n"
@@ -289,12 +269,11 @@ static void test_largest_file(void **state)
 	expect("INCLUDE large\nA=1\n", "large:17 ! more than 1048576 bytes: this is no configuration\n2 .A=1\n");
 }
 
-static void test_largest_file_without_line_end(void **state)
+TEST(test_largest_file_without_line_end)
 {
 	const size_t bytes = 1 << 20;
 	char *text = malloc(bytes);
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, '\n', bytes);
 	text[bytes - 1] = '#';
@@ -304,11 +283,10 @@ static void test_largest_file_without_line_end(void **state)
 }
 
 /* Every line of it is read once, however often the file would include itself, directly or through others. */
-static void test_include_loop(void **state)
+TEST(test_include_loop)
 {
 	char wanted[1024], name[8], text[64];
 
-	(void)state;
 	write_text("loop", "INCLUDE back\nINCLUDE loop\nINCLUDE back\nA=1\n");
 	write_text("back", "INCLUDE loop\nC=1\n");
 	(void)snprintf(wanted, sizeof(wanted),
@@ -326,16 +304,15 @@ static void test_include_loop(void **state)
 	expect("INCLUDE deep1\nA=1\n", "deep7:1 ! INCLUDE goes deeper than 8 files\n2 .A=1\n");
 }
 
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
 	const struct k2i_ini_calls calls = {on_entry, on_fault, NULL};
 
-	(void)state;
 	assert_int_equal(k2i_ini_read("/nonexistent/file", &calls), -ENOENT);
 	assert_int_equal(k2i_ini_read(folder, &calls), -EISDIR);
 }
 
-static void test_unquote(void **state)
+TEST(test_unquote)
 {
 	static const char *const cases[][2] = {
 		{"", ""},
@@ -356,7 +333,6 @@ static void test_unquote(void **state)
 	char value[64];
 	size_t number;
 
-	(void)state;
 	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
 		(void)snprintf(value, sizeof(value), "%s", cases[number][0]);
 		k2i_ini_unquote(value);
@@ -364,26 +340,4 @@ static void test_unquote(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_structure),
-		cmocka_unit_test(test_values_stay_whole),
-		cmocka_unit_test(test_comments),
-		cmocka_unit_test(test_long_lines),
-		cmocka_unit_test(test_overlong_line),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_nul),
-		cmocka_unit_test(test_include),
-		cmocka_unit_test(test_include_absolute),
-		cmocka_unit_test(test_include_failures),
-		cmocka_unit_test(test_include_path_too_long),
-		cmocka_unit_test(test_largest_file),
-		cmocka_unit_test(test_largest_file_without_line_end),
-		cmocka_unit_test(test_include_loop),
-		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_unquote),
-	};
-
-	return cmocka_run_group_tests(tests, folder_begin, folder_end);
-}
+UNIT_GROUP(folder_begin, folder_end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <string.h>
 
+#include "unit.h"
 #include "folder_help.h"
 #include "config/sender.h"
 
@@ -25,11 +25,10 @@ static void loads(const char *text, struct k2i_sender_config *config)
 		fail_msg("%s", message);
 }
 
-static void the_defaults(void **state)
+TEST(the_defaults)
 {
 	struct k2i_sender_config config;
 
-	(void)state;
 	loads("[GLOBAL]\nPORT=8020\n[SVRNODE]\nNAME=a.example\n[K2HFTFUSE]\n", &config);
 	assert_int_equal(config.options.size, sizeof(config.options));
 	assert_string_equal(config.options.host, "a.example");
@@ -54,11 +53,10 @@ static void the_defaults(void **state)
 }
 
 /* Each with what its section says, or GLOBAL. */
-static void several_receivers(void **state)
+TEST(several_receivers)
 {
 	struct k2i_sender_config config;
 
-	(void)state;
 	loads("[GLOBAL]\nPORT=1\nDELIVERMODE=Random\nREPLICA=2\n[SVRNODE]\nNAME=h[1-2,x]\n[SVRNODE]\nNAME=::1\nPORT=2\n"
 	      "SSL=yes\n[K2HFTFUSE]\nFAILOVERTIME=3600\n",
 	      &config);
@@ -95,9 +93,8 @@ static void spread(const char *global, const char *other, uint32_t wanted, uint3
 	k2i_sender_config_free(&config);
 }
 
-static void every_spread(void **state)
+TEST(every_spread)
 {
-	(void)state;
 	spread("DELIVERMODE=hash\n", "", K2HFT_SPREAD_HASH, 1, 0);
 	spread("REPLICA=0\n", "", K2HFT_SPREAD_HASH, 1, K2HFT_REPLICA_NONE);
 	spread("REPLICA=1\n", "", K2HFT_SPREAD_HASH, 1, 1);
@@ -108,11 +105,10 @@ static void every_spread(void **state)
 	spread("", "[K2HFTFUSE]\nCOPIES=2\n", K2HFT_SPREAD_HASH, 2, 0);
 }
 
-static void every_key_is_heard(void **state)
+TEST(every_key_is_heard)
 {
 	struct k2i_sender_config config;
 
-	(void)state;
 	loads("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\nPORT=2\n"
 	      "[K2HFTFUSE]\nK2HTYPE=file\nK2HFILE=/a/ring\nK2HINIT=no\nRINGSIZE=2M\nRINGFULL=drop\n"
 	      "COMPRESS=never\nTRANSLINECNT=7\nEXPIRE=3153600000\n",
@@ -134,14 +130,13 @@ static void every_key_is_heard(void **state)
 }
 
 /* Where temporary files of this host go. */
-static void a_temporary_ring(void **state)
+TEST(a_temporary_ring)
 {
 	static const char text[] = "[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\n[K2HFTFUSE]\nK2HTYPE=temp\n";
 	const char *before = getenv("TMPDIR");
 	char *kept = before ? strdup(before) : NULL;
 	struct k2i_sender_config config;
 
-	(void)state;
 	assert_int_equal(setenv("TMPDIR", "/elsewhere", 1), 0);
 	loads(text, &config);
 	assert_string_equal(config.options.ring_path, "/elsewhere");
@@ -160,14 +155,13 @@ static void a_temporary_ring(void **state)
 	free(kept);
 }
 
-static void tls_as_the_sender_has_it(void **state)
+TEST(tls_as_the_sender_has_it)
 {
 	struct k2i_sender_config config;
 	char text[1024], key[512];
 	const struct k2hft_tls_options *tls;
 	FILE *stream;
 
-	(void)state;
 	(void)snprintf(key, sizeof(key), "%s/key", folder);
 	stream = fopen(key, "w");
 	assert_non_null(stream);
@@ -189,7 +183,7 @@ static void tls_as_the_sender_has_it(void **state)
 	k2i_sender_config_free(&config);
 }
 
-static void a_receivers_file_is_refused(void **state)
+TEST(a_receivers_file_is_refused)
 {
 	static const char *const texts[] = {
 		"[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nFILE_BASEDIR=/tmp/x\n",
@@ -198,7 +192,6 @@ static void a_receivers_file_is_refused(void **state)
 	struct k2i_sender_config config;
 	char message[512] = "";
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
 		assert_int_equal(load(texts[at], &config, message), -EINVAL);
 		assert_non_null(strstr(message, "it is a receiver's file"));
@@ -210,13 +203,12 @@ static void a_receivers_file_is_refused(void **state)
 }
 
 /* With the key that names it, its place, and what to do. */
-static void a_ring_that_cannot_be_is_explained(void **state)
+TEST(a_ring_that_cannot_be_is_explained)
 {
 	struct k2i_sender_config config;
 	struct k2hft_sender *sender;
 	char text[600], message[1024] = "", wanted[1200];
 
-	(void)state;
 	(void)snprintf(text, sizeof(text),
 		       "[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nK2HTYPE=file\nK2HFILE=%s/none/ring\n", folder);
 	loads(text, &config);
@@ -228,12 +220,11 @@ static void a_ring_that_cannot_be_is_explained(void **state)
 }
 
 /* As when an environment variable that names it is not set. */
-static void no_file_is_said_to_be_missing(void **state)
+TEST(no_file_is_said_to_be_missing)
 {
 	struct k2hft_sender *sender;
 	char message[64] = "of before";
 
-	(void)state;
 	assert_int_equal(k2hft_sender_open_config(NULL, &sender, message, sizeof(message)), -EINVAL);
 	assert_string_equal(message, "no configuration file was given");
 	assert_int_equal(k2hft_sender_open_config("file", NULL, message, sizeof(message)), -EINVAL);
@@ -247,19 +238,4 @@ static int file_name(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_defaults),
-		cmocka_unit_test(several_receivers),
-		cmocka_unit_test(every_spread),
-		cmocka_unit_test(every_key_is_heard),
-		cmocka_unit_test(a_temporary_ring),
-		cmocka_unit_test(tls_as_the_sender_has_it),
-		cmocka_unit_test(a_ring_that_cannot_be_is_explained),
-		cmocka_unit_test(a_receivers_file_is_refused),
-		cmocka_unit_test(no_file_is_said_to_be_missing),
-	};
-
-	return cmocka_run_group_tests(tests, file_name, folder_end);
-}
+UNIT_GROUP(file_name, folder_end)

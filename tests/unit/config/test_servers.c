@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "settings_help.h"
 
 #include "net/tls/tls.h"
@@ -23,9 +24,8 @@ static void listens(const char *text, unsigned port, unsigned control_port, cons
 #define HERE "[SVRNODE]\nNAME=127.0.0.1\nPORT=3\nCTLPORT=4\nCUK=a\n"
 #define HERE_TOO "[SVRNODE]\nNAME=localhost\nPORT=5\nCTLPORT=6\nCUK=b\n"
 
-static void test_own_server(void **state)
+TEST(test_own_server)
 {
-	(void)state;
 	listens(RECEIVER ELSEWHERE, 1, 2, "192.0.2.10");
 	listens(RECEIVER ELSEWHERE HERE, 3, 4, "127.0.0.1");
 	listens(RECEIVER ELSEWHERE HERE HERE_TOO, 3, 4, "127.0.0.1");
@@ -51,15 +51,14 @@ static void doubts(const char *text, const char *part)
 	k2i_settings_free(settings);
 }
 
-static void test_own_server_unknown(void **state)
+TEST(test_own_server_unknown)
 {
-	(void)state;
 	doubts(RECEIVER ELSEWHERE ELSEWHERE, "5: note: NAME of no [SVRNODE] is this host");
 	doubts("[GLOBAL]\nSELFCTLPORT=7\n" RECEIVER ELSEWHERE HERE, "no [SVRNODE] has CTLPORT = SELFCTLPORT");
 }
 
 /* A sender's certificate where CHMPX has it; the receiver does without. */
-static void test_sender_tls(void **state)
+TEST(test_sender_tls)
 {
 	static const char keys[] = "[SLVNODE]\nNAME=.*\nCAPATH=/own\nSLAVE_CERT=/c\nSLAVE_PRIKEY=/k\n";
 	struct k2i_tls_settings tls;
@@ -67,7 +66,6 @@ static void test_sender_tls(void **state)
 	struct findings findings;
 	char text[1024];
 
-	(void)state;
 	(void)snprintf(text, sizeof(text), "[GLOBAL]\nSSL=yes\nCAPATH=/all\nSLAVE_CERT=/d\n" SENDER "%s", keys);
 	settings = check(text, &findings);
 	assert_true(k2i_settings_tls(settings, false, &tls));
@@ -87,13 +85,12 @@ static void test_sender_tls(void **state)
 	k2i_settings_free(settings);
 }
 
-static void test_other_programs(void **state)
+TEST(test_other_programs)
 {
 	static const char *const names[] = {"K2HTPDTORSVR", "K2HDKC", "K2HR3"};
 	struct findings findings;
 	char text[256], wanted[128];
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
 		(void)snprintf(text, sizeof(text), RECEIVER "[%s]\nMAXTDTOR = 1\nTYPE = x\n", names[at]);
 		k2i_settings_free(check(text, &findings));
@@ -106,13 +103,12 @@ static void test_other_programs(void **state)
 }
 
 /* The nodes of another file, by its name beside this one, or as JSON. */
-static void test_split(void **state)
+TEST(test_split)
 {
 	char nodes[sizeof(path)], text[1024];
 	struct findings findings;
 	struct k2i_settings *settings;
 
-	(void)state;
 	write_file("[GLOBAL]\nPORT=7\nSSL=no\n[SVRNODE]\nNAME=b\n[K2HFTFUSE]\nnonsense = 1\n[K2HDKC]\nx=1\n");
 	(void)snprintf(nodes, sizeof(nodes), "%s", path);
 	for (unsigned form = 0; form < 3; form++) {
@@ -142,22 +138,20 @@ static void test_split(void **state)
 	assert_string_equal(findings.text, "6: note: K2HTPDTOR_CHMPXCONF has no effect: a receiver sends nothing\n");
 }
 
-static void test_nodes_only(void **state)
+TEST(test_nodes_only)
 {
 	struct findings findings;
 
-	(void)state;
 	k2i_settings_free(check("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\n", &findings));
 	assert_string_equal(findings.text, "");
 	expect_error("[SVRNODE]\nNAME=a\n", 1, "needs PORT");
 }
 
-static void test_init_in_vain(void **state)
+TEST(test_init_in_vain)
 {
 	struct findings findings;
 	struct k2i_settings *settings = check(SENDER "K2HTYPE=temp\nK2HFILE=/q\nK2HINIT=no\n", &findings);
 
-	(void)state;
 	assert_int_equal(findings.errors, 0);
 	assert_non_null(strstr(findings.text, "7: note: K2HINIT = no has no effect without K2HTYPE = file"));
 	k2i_settings_free(settings);
@@ -180,9 +174,8 @@ static void lists(const char *name, const char *wanted)
 	k2i_settings_free(settings);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-	(void)state;
 	lists("h[1-3]", "h1 h2 h3");
 	lists("h[9-11]", "h9 h10 h11");
 	lists("h[09-11].x", "h09.x h10.x h11.x");
@@ -201,11 +194,10 @@ static void list_wrong(const char *name, const char *part)
 	expect_error(text, 3, part);
 }
 
-static void test_lists_wrong(void **state)
+TEST(test_lists_wrong)
 {
 	static const char brackets[] = "has brackets without a list: use [1-5]";
 
-	(void)state;
 	list_wrong("h[]", brackets);
 	list_wrong("h[5-1]", brackets);
 	list_wrong("h[a-Z]", brackets);
@@ -222,11 +214,10 @@ static void test_lists_wrong(void **state)
 	list_wrong("h[1-2,1]", "a second [SVRNODE] for h1:1, after that of line 3");
 }
 
-static void test_except(void **state)
+TEST(test_except)
 {
 	struct k2i_settings *settings;
 
-	(void)state;
 	settings = load("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=/tmp/"
 			"\nK2HTPDTOR_EXCEPT_KEY=\nK2HTPDTOR_EXCEPT_KEY=a\\0x2eb\\056c\n" SENDER);
 	assert_int_equal(settings->except_count, 2);
@@ -240,9 +231,8 @@ static void test_except(void **state)
 
 #define TWO "[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\n[SVRNODE]\nNAME=b\n"
 
-static void test_several_receivers(void **state)
+TEST(test_several_receivers)
 {
-	(void)state;
 	expect_error(TWO "[SVRNODE]\nNAME=A\n[K2HFTFUSE]\n", 7, "a second [SVRNODE] for A:1, after that of line 3");
 	k2i_settings_free(load(TWO "[SVRNODE]\nNAME=a\nPORT=2\n[K2HFTFUSE]\n"));
 	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[SVRNODE]\nNAME=b\n[K2HFTFUSE]\n", 4, "[SVRNODE] needs PORT");
@@ -259,23 +249,4 @@ static void test_several_receivers(void **state)
 	/* TLS of one that is not the first. */
 	expect_error(TWO "PSKFILE=/none\n[K2HFTFUSE]\n", 5, "PSKFILE needs SSL = yes");
 	expect_error(TWO "SSL=yes\nCAPATH=/none\n[K2HFTFUSE]\n", 5, "CAPATH: /none");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_server),
-		cmocka_unit_test(test_own_server_unknown),
-		cmocka_unit_test(test_sender_tls),
-		cmocka_unit_test(test_other_programs),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_nodes_only),
-		cmocka_unit_test(test_init_in_vain),
-		cmocka_unit_test(test_except),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_lists_wrong),
-		cmocka_unit_test(test_several_receivers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

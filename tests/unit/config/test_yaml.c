@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "config/yaml_read.h"
 #include "config/yaml_tree.h"
 
@@ -61,9 +53,8 @@ static void expect(const char *text, const char *wanted)
 	assert_string_equal(record.text, wanted);
 }
 
-static void test_sections(void **state)
+TEST(test_sections)
 {
-	(void)state;
 	expect("", "");
 	expect("# nothing\n", "");
 	expect("~\n", "");
@@ -79,9 +70,8 @@ static void test_sections(void **state)
 }
 
 /* Its own keys come first, wherever its rules stand. Elsewhere the name of a rule is that of a key. */
-static void test_rules(void **state)
+TEST(test_rules)
 {
-	(void)state;
 	expect("K2HFTFUSE:\n  K2HFTFUSE_RULE: [{TARGET: a}, {TARGET: b}]\n  K2HTYPE: mem\n  K2HFTFUSE_RULE_DIR:\n"
 	       "    TARGET: c\n  RINGSIZE: 1M\n",
 	       "2 [K2HFTFUSE]\n3 K2HFTFUSE.K2HTYPE=mem\n6 K2HFTFUSE.RINGSIZE=1M\n"
@@ -90,9 +80,8 @@ static void test_rules(void **state)
 	expect("GLOBAL:\n  K2HFTFUSE_RULE: {TARGET: a}\n", "2 [GLOBAL]\n2 GLOBAL.K2HFTFUSE_RULE=\n");
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-	(void)state;
 	expect("SVRNODE: {PORT: 1, NAME: \"a\\tb # 'c' \\\"d\\\\\"}\n",
 	       "1 [SVRNODE]\n1 SVRNODE.PORT=1\n1 SVRNODE.NAME=a\tb # 'c' \"d\\\n");
 	/* No value; in quotes they are text, and of a file a word of its own. */
@@ -110,9 +99,8 @@ static void test_values(void **state)
 }
 
 /* A part that is not looked at can't be wrong, and is known once. */
-static void test_without_effect(void **state)
+TEST(test_without_effect)
 {
-	(void)state;
 	expect("SLVNODE:\n  CUK: {a: 1}\n  ENDPOINTS: [{a: b}, [c, d, e]]\n  FORWARD_PEERS: []\n",
 	       "2 [SLVNODE]\n2 SLVNODE.CUK=\n3 SLVNODE.ENDPOINTS=\n4 SLVNODE.FORWARD_PEERS=\n");
 	expect("K2HFTFUSESVR:\n  BINTRANS: |\n    two\n    lines\n", "2 [K2HFTFUSESVR]\n2 K2HFTFUSESVR.BINTRANS=\n");
@@ -123,9 +111,8 @@ static void test_without_effect(void **state)
 #define KEY "2 K2HFTFUSE_RULE.ALLOW="
 
 /* All are expressions; what is none to speak of becomes a text of INI. */
-static void test_patterns(void **state)
+TEST(test_patterns)
 {
-	(void)state;
 	expect(RULE "plain\n", HEADER KEY "plain\n");
 	expect(RULE "'a b#c\"d''ef'\n", HEADER KEY "a\\ b\\#c\\\"d\\'ef\n");
 	expect(RULE "'(.*)[wW] \"x\"\\d#'\n", HEADER KEY "\"(.*)[wW] \\\"x\\\"\\d#\"\n");
@@ -142,9 +129,8 @@ static void test_patterns(void **state)
 	expect(RULE "[{a: b}, c]\n", HEADER "2 ! K2HFTFUSE_RULE.ALLOW: a mapping where a value is wanted\n" KEY "c\n");
 }
 
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
-	(void)state;
 	expect(RULE "[['a']]\n", HEADER KEY "\"a\"\n");
 	expect(RULE "[['a\"b\\\"c\\d', '$1 \"x\"']]\n", HEADER KEY "\"a\\\"b\\\"c\\d\", \"$1 \\\"x\\\"\"\n");
 	expect(RULE "[[a, '']]\n", HEADER KEY "\"a\", \"\"\n");
@@ -162,12 +148,11 @@ static void test_pairs(void **state)
 
 #define MARKS "aliases, anchors and tags (* & !) are not used here; write the value, in quotes if it begins so\n"
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const marked[] = {"&a b", "!t b", "&a [b]", "!t [b]", "&a {b: c}", "!t {b: c}", "*a"};
 	char text[64];
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(marked) / sizeof(marked[0]); at++) {
 		(void)snprintf(text, sizeof(text), "A:\n  B: %s\n", marked[at]);
 		expect(text, "2 ! " MARKS);
@@ -199,12 +184,11 @@ static int parse(const char *text, char message[128])
 	return status;
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	char text[16384], message[128];
 	size_t bytes = 0;
 
-	(void)state;
 	assert_int_equal(parse("[[[[[[[[[[[[]]]]]]]]]]]]", message), 0);
 	assert_int_equal(parse("[[[[[[[[[[[[[]]]]]]]]]]]]]", message), -EINVAL);
 	assert_string_equal(message, "nested more than 12 deep");
@@ -216,11 +200,10 @@ static void test_limits(void **state)
 	assert_string_equal(message, "more than 512 keys in one place");
 }
 
-static void test_size(void **state)
+TEST(test_size)
 {
 	char *text = malloc(K2I_YAML_BYTES_MAX + 2);
 
-	(void)state;
 	memset(text, '#', K2I_YAML_BYTES_MAX + 1);
 	text[K2I_YAML_BYTES_MAX + 1] = '\0';
 	expect(text, "0 ! more than 1048576 bytes\n");
@@ -229,23 +212,10 @@ static void test_size(void **state)
 	free(text);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
 	const struct k2i_ini_calls calls = {on_entry, on_fault, NULL};
 
-	(void)state;
 	assert_int_equal(k2i_yaml_read("/none/f.yaml", NULL, &calls), -ENOENT);
 	assert_int_equal(k2i_yaml_read("/", NULL, &calls), -EISDIR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sections),       cmocka_unit_test(test_rules),    cmocka_unit_test(test_values),
-		cmocka_unit_test(test_without_effect), cmocka_unit_test(test_patterns), cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_refused),        cmocka_unit_test(test_limits),   cmocka_unit_test(test_size),
-		cmocka_unit_test(test_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <k2hft/frame.h>
 
+#include "unit.h"
 #include "frame/wire.h"
 #include "random_help.h"
 #include "base/byte_order.h"
@@ -37,12 +31,11 @@ static size_t chunk_put(uint8_t *at, uint8_t lead_bytes, size_t payload_bytes)
 	return size;
 }
 
-static void header_comes_back(void **state)
+TEST(header_comes_back)
 {
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES], body[48] = "body";
 	struct k2hft_frame frame = data_frame(sizeof(body)), back;
 
-	(void)state;
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
 	assert_int_equal(k2hft_frame_header_decode(header, sizeof(header), sizeof(body), &back), 0);
 	assert_int_equal(back.type, frame.type);
@@ -55,23 +48,21 @@ static void header_comes_back(void **state)
 	assert_int_equal(k2hft_frame_verify(header, &back, body), 0);
 }
 
-static void header_needs_forty_bytes(void **state)
+TEST(header_needs_forty_bytes)
 {
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES], body[48] = "body";
 	struct k2hft_frame frame = data_frame(sizeof(body));
 
-	(void)state;
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
 	for (size_t bytes = 0; bytes < sizeof(header); bytes++)
 		assert_int_equal(k2hft_frame_header_decode(header, bytes, sizeof(body), &frame), -EAGAIN);
 }
 
-static void another_protocol_shows_at_once(void **state)
+TEST(another_protocol_shows_at_once)
 {
 	struct k2hft_frame frame;
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES] = "K2HF\2";
 
-	(void)state;
 	assert_int_equal(k2hft_frame_header_decode("GET / HTTP/1.1", 14, 4096, &frame), -EPROTO);
 	assert_int_equal(k2hft_frame_header_decode("\x16\x03\x01", 1, 4096, &frame), -EPROTO);
 	assert_int_equal(k2hft_frame_header_decode("K2HF\2", 5, 4096, &frame), -EPROTO);
@@ -91,9 +82,8 @@ static int decode_with(size_t at, size_t bytes, uint64_t value, uint32_t body_by
 	return k2hft_frame_header_decode(header, sizeof(header), body_bytes_max, &frame);
 }
 
-static void header_fields_are_checked(void **state)
+TEST(header_fields_are_checked)
 {
-	(void)state;
 	assert_int_equal(decode_with(K2I_FRAME_TYPE_AT, 1, 0, 4096), -EBADMSG);
 	assert_int_equal(decode_with(K2I_FRAME_TYPE_AT, 1, 11, 4096), -EBADMSG);
 	assert_int_equal(decode_with(K2I_FRAME_TYPE_AT, 1, K2HFT_FRAME_ACK, 4096), -EBADMSG); /* with a position */
@@ -110,7 +100,7 @@ static void header_fields_are_checked(void **state)
 }
 
 /* Fields that a header has no use for are zero, in all but DATA. */
-static void headers_of_messages_are_checked(void **state)
+TEST(headers_of_messages_are_checked)
 {
 	static const struct {
 		uint8_t at, value;
@@ -122,7 +112,6 @@ static void headers_of_messages_are_checked(void **state)
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES], body[8] = {0};
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_PING, .body_bytes = 8, .raw_bytes = 8}, bad;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes_bad) / sizeof(bytes_bad[0]); i++) {
 		assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
 		assert_int_equal(k2hft_frame_header_decode(header, sizeof(header), 4096, &frame), 0);
@@ -136,9 +125,8 @@ static void headers_of_messages_are_checked(void **state)
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), -EINVAL);
 }
 
-static void lengths_are_bounded(void **state)
+TEST(lengths_are_bounded)
 {
-	(void)state;
 	assert_int_equal(decode_with(0, 0, 0, 48), 0);
 	assert_int_equal(decode_with(0, 0, 0, 47), -EMSGSIZE);
 	assert_int_equal(decode_with(K2I_FRAME_RAW_AT, 4, 104, 48), -EMSGSIZE);
@@ -146,13 +134,12 @@ static void lengths_are_bounded(void **state)
 	assert_int_equal(decode_with(K2I_FRAME_BODY_AT, 4, UINT32_MAX, 1 << 20), -EMSGSIZE);
 }
 
-static void bombs_are_refused(void **state)
+TEST(bombs_are_refused)
 {
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES], body[48] = "body";
 	struct k2hft_frame frame = data_frame(sizeof(body));
 	const uint32_t most = (255 * sizeof(body) + 64) / 8 * 8;
 
-	(void)state;
 	frame.flags = K2HFT_FRAME_LZ4;
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), -EINVAL); /* not smaller */
 	frame.raw_bytes = most;
@@ -162,13 +149,12 @@ static void bombs_are_refused(void **state)
 	assert_int_equal(k2hft_frame_header_decode(header, sizeof(header), 1 << 20, &frame), -EBADMSG);
 }
 
-static void messages_are_short(void **state)
+TEST(messages_are_short)
 {
 	static uint8_t body[K2HFT_MESSAGE_BYTES_MAX + 1];
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES];
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_HELLO, .body_bytes = K2HFT_MESSAGE_BYTES_MAX};
 
-	(void)state;
 	frame.raw_bytes = frame.body_bytes;
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
 	assert_int_equal(k2hft_frame_header_decode(header, sizeof(header), K2HFT_FRAME_BODY_BYTES_MAX, &frame), 0);
@@ -178,12 +164,11 @@ static void messages_are_short(void **state)
 			 -EMSGSIZE);
 }
 
-static void every_flipped_bit_is_found(void **state)
+TEST(every_flipped_bit_is_found)
 {
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES], body[48] = "body";
 	struct k2hft_frame frame = data_frame(sizeof(body));
 
-	(void)state;
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
 	for (size_t bit = 0; bit < 8 * (sizeof(header) + sizeof(body)); bit++) {
 		uint8_t *byte = bit / 8 < sizeof(header) ? header + bit / 8 : body + bit / 8 - sizeof(header);
@@ -196,13 +181,12 @@ static void every_flipped_bit_is_found(void **state)
 	}
 }
 
-static void compression_comes_back(void **state)
+TEST(compression_comes_back)
 {
 	static const size_t lengths[] = {40, 48, 64, 1000, 65536, 1 << 20, K2HFT_FRAME_BODY_BYTES_MAX};
 	uint8_t *raw = malloc(K2HFT_FRAME_BODY_BYTES_MAX), *body = malloc(K2HFT_FRAME_BODY_BYTES_MAX);
 	uint8_t *back = malloc(K2HFT_FRAME_BODY_BYTES_MAX);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		struct k2hft_frame frame = data_frame((uint32_t)lengths[i]);
 		uint8_t header[K2HFT_FRAME_HEADER_BYTES];
@@ -225,12 +209,11 @@ static void compression_comes_back(void **state)
 	free(back);
 }
 
-static void what_does_not_shrink_is_left(void **state)
+TEST(what_does_not_shrink_is_left)
 {
 	uint8_t raw[1024], body[2048];
 	uint64_t seed = 0x9e3779b97f4a7c15u;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(raw); i++)
 		raw[i] = (uint8_t)random_next(&seed);
 	assert_int_equal(k2hft_frame_compress(raw, sizeof(raw), body, sizeof(body)), 0);
@@ -241,13 +224,12 @@ static void what_does_not_shrink_is_left(void **state)
 	assert_int_equal(k2hft_frame_decompress(body, 10, raw, K2HFT_FRAME_BODY_BYTES_MAX + 1), -EBADMSG);
 }
 
-static void chunks_are_walked(void **state)
+TEST(chunks_are_walked)
 {
 	uint8_t body[512];
 	size_t bytes = 0, offset = 0;
 	struct k2hft_chunk_view view;
 
-	(void)state;
 	for (uint8_t lead_bytes = 0; lead_bytes < 8; lead_bytes++)
 		bytes += chunk_put(body + bytes, lead_bytes, 1u + lead_bytes);
 	for (uint8_t lead_bytes = 0; lead_bytes < 8; lead_bytes++) {
@@ -278,11 +260,10 @@ static int next_with(size_t at, size_t value_bytes, uint64_t value)
 	return result;
 }
 
-static void chunk_fields_are_checked(void **state)
+TEST(chunk_fields_are_checked)
 {
 	const uint64_t kind = (uint64_t)K2I_KIND_CHUNK << K2I_MARK_KIND_SHIFT;
 
-	(void)state;
 	assert_int_equal(next_with(0, 8, 48 | kind | UINT64_MAX << 32), 1);
 	for (uint64_t other = 0; other < 16; other++) {
 		if (other != K2I_KIND_CHUNK)
@@ -304,13 +285,12 @@ static void chunk_fields_are_checked(void **state)
 	assert_int_equal(next_with(K2I_CHUNK_RECORDS_AT, 4, 14), -EBADMSG);
 }
 
-static void chunk_payload_is_not_empty(void **state)
+TEST(chunk_payload_is_not_empty)
 {
 	uint8_t body[40];
 	size_t offset = 0;
 	struct k2hft_chunk_view view;
 
-	(void)state;
 	assert_int_equal(chunk_put(body, 0, 1), 40);
 	assert_int_equal(k2hft_chunk_next(body, 40, 0, &offset, &view), 1);
 	offset = 0;
@@ -325,13 +305,12 @@ static void chunk_payload_is_not_empty(void **state)
 	assert_int_equal(k2hft_chunk_next(body, 40, UINT64_MAX - 39, &offset, &view), -EBADMSG);
 }
 
-static void chunk_size_is_bounded(void **state)
+TEST(chunk_size_is_bounded)
 {
 	uint8_t *body = malloc(K2HFT_CHUNK_BYTES_MAX + 8);
 	size_t offset = 0, bytes = chunk_put(body, 0, K2HFT_CHUNK_BYTES_MAX - K2HFT_CHUNK_HEADER_BYTES);
 	struct k2hft_chunk_view view;
 
-	(void)state;
 	assert_int_equal(bytes, K2HFT_CHUNK_BYTES_MAX);
 	assert_int_equal(k2hft_chunk_next(body, bytes, 0, &offset, &view), 1);
 	offset = 0;
@@ -345,7 +324,7 @@ static int path_check(const char *path)
 	return k2hft_stream_path_check(path, strlen(path));
 }
 
-static void paths_are_checked(void **state)
+TEST(paths_are_checked)
 {
 	static const char *const good[] = {"a",   "a/b",  ".a",        "..a",       "...",
 					   "a..", "a/.b", "log/x.log", "a b/\tc\n", "\xff\xfe"};
@@ -353,7 +332,6 @@ static void paths_are_checked(void **state)
 					  "a/..", "../a", "a/./b", "./a", "a/../b", "//", "a/."};
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 2];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_int_equal(path_check(good[i]), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -383,13 +361,12 @@ static void mutate(uint8_t *bytes, size_t byte_count, uint64_t *seed)
 	}
 }
 
-static void damaged_headers_are_safe(void **state)
+TEST(damaged_headers_are_safe)
 {
 	uint8_t header[K2HFT_FRAME_HEADER_BYTES], damaged[sizeof(header)], body[48] = "body";
 	struct k2hft_frame frame = data_frame(sizeof(body));
 	uint64_t seed = 1;
 
-	(void)state;
 	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
 	for (unsigned i = 0; i < MUTATIONS; i++) {
 		memcpy(damaged, header, sizeof(header));
@@ -402,13 +379,12 @@ static void damaged_headers_are_safe(void **state)
 	}
 }
 
-static void damaged_chunks_stay_in_the_body(void **state)
+TEST(damaged_chunks_stay_in_the_body)
 {
 	uint8_t good[512], *damaged;
 	size_t bytes = 0;
 	uint64_t seed = 2;
 
-	(void)state;
 	for (uint8_t lead_bytes = 0; lead_bytes < 8; lead_bytes++)
 		bytes += chunk_put(good + bytes, lead_bytes, 10u + lead_bytes);
 	damaged = malloc(bytes); /* of exactly this length, for the address sanitizer */
@@ -428,13 +404,12 @@ static void damaged_chunks_stay_in_the_body(void **state)
 	free(damaged);
 }
 
-static void damaged_blocks_stay_in_the_room(void **state)
+TEST(damaged_blocks_stay_in_the_room)
 {
 	uint8_t raw[1000], body[1000], *back = malloc(sizeof(raw)), *damaged;
 	uint64_t seed = 3;
 	int bytes;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(raw); i++)
 		raw[i] = (uint8_t)(i % 37 * (i / 200 + 1));
 	bytes = k2hft_frame_compress(raw, sizeof(raw), body, sizeof(body));
@@ -447,31 +422,4 @@ static void damaged_blocks_stay_in_the_room(void **state)
 	}
 	free(damaged);
 	free(back);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(header_comes_back),
-		cmocka_unit_test(header_needs_forty_bytes),
-		cmocka_unit_test(another_protocol_shows_at_once),
-		cmocka_unit_test(header_fields_are_checked),
-		cmocka_unit_test(headers_of_messages_are_checked),
-		cmocka_unit_test(lengths_are_bounded),
-		cmocka_unit_test(bombs_are_refused),
-		cmocka_unit_test(messages_are_short),
-		cmocka_unit_test(every_flipped_bit_is_found),
-		cmocka_unit_test(compression_comes_back),
-		cmocka_unit_test(what_does_not_shrink_is_left),
-		cmocka_unit_test(chunks_are_walked),
-		cmocka_unit_test(chunk_fields_are_checked),
-		cmocka_unit_test(chunk_payload_is_not_empty),
-		cmocka_unit_test(chunk_size_is_bounded),
-		cmocka_unit_test(paths_are_checked),
-		cmocka_unit_test(damaged_headers_are_safe),
-		cmocka_unit_test(damaged_chunks_stay_in_the_body),
-		cmocka_unit_test(damaged_blocks_stay_in_the_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

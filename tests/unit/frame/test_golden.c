@@ -5,17 +5,10 @@
  * written again, because bytes that changed are an incompatible format.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <k2hft/frame.h>
 
+#include "unit.h"
 #include "frame/wire.h"
 #include "base/byte_order.h"
 
@@ -250,12 +243,11 @@ static size_t golden_read(const char *name, uint8_t *bytes)
 	return byte_count;
 }
 
-static void encodes_to_the_same_bytes(void **state)
+TEST(encodes_to_the_same_bytes)
 {
 	static uint8_t made[ROOM], golden[ROOM];
 	char path[128];
 
-	(void)state;
 	for (size_t i = 0; i < GOLDEN_COUNT; i++) {
 		int made_bytes = goldens[i].make(made);
 		size_t golden_bytes;
@@ -293,12 +285,11 @@ static const uint8_t *golden_body(const char *name, uint8_t *bytes, struct k2hft
 		free(decoded);                                                                                         \
 	} while (0)
 
-static void decodes_messages(void **state)
+TEST(decodes_messages)
 {
 	static uint8_t bytes[ROOM];
 	struct k2hft_frame frame;
 
-	(void)state;
 	DECODES("hello", K2HFT_FRAME_HELLO, k2hft_hello_decode, sample_hello);
 	DECODES("hello-unsettled", K2HFT_FRAME_HELLO, k2hft_hello_decode, sample_hello_unsettled);
 	DECODES("welcome", K2HFT_FRAME_WELCOME, k2hft_welcome_decode, sample_welcome);
@@ -310,7 +301,7 @@ static void decodes_messages(void **state)
 	DECODES("error", K2HFT_FRAME_ERROR, k2hft_error_decode, sample_error);
 }
 
-static void decodes_data(void **state)
+TEST(decodes_data)
 {
 	static uint8_t bytes[ROOM];
 	struct k2hft_frame frame;
@@ -318,7 +309,6 @@ static void decodes_data(void **state)
 	size_t offset = 0;
 	const uint8_t *body = golden_body("data", bytes, &frame);
 
-	(void)state;
 	assert_int_equal(frame.position, 1048576);
 	assert_int_equal(frame.gap_bytes, 64);
 	assert_int_equal(k2hft_chunk_next(body, frame.body_bytes, frame.position, &offset, &view), 1);
@@ -336,7 +326,7 @@ static void decodes_data(void **state)
 	assert_int_equal(k2hft_chunk_next(body, frame.body_bytes, frame.position, &offset, &view), 0);
 }
 
-static void decodes_compressed_data(void **state)
+TEST(decodes_compressed_data)
 {
 	static uint8_t bytes[ROOM], raw[ROOM];
 	struct k2hft_frame frame;
@@ -344,7 +334,6 @@ static void decodes_compressed_data(void **state)
 	size_t offset = 0;
 	const uint8_t *body = golden_body("data-lz4", bytes, &frame);
 
-	(void)state;
 	assert_int_equal(frame.flags, K2HFT_FRAME_LZ4);
 	assert_int_equal(k2hft_frame_decompress(body, frame.body_bytes, raw, frame.raw_bytes), 0);
 	assert_int_equal(k2hft_chunk_next(raw, frame.raw_bytes, frame.position, &offset, &view), 1);
@@ -353,16 +342,4 @@ static void decodes_compressed_data(void **state)
 		assert_int_equal(view.payload[i], 'a');
 	assert_int_equal(view.payload[LZ4_PAYLOAD - 1], '\n');
 	assert_int_equal(offset, frame.raw_bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodes_to_the_same_bytes),
-		cmocka_unit_test(decodes_messages),
-		cmocka_unit_test(decodes_data),
-		cmocka_unit_test(decodes_compressed_data),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <k2hft/frame.h>
 
+#include "unit.h"
 #include "random_help.h"
 
 #define ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
@@ -74,12 +66,11 @@ static int hello_encode(struct k2hft_hello hello)
 	return k2hft_hello_encode(&hello, frame_bytes, ROOM);
 }
 
-static void hello_is_checked(void **state)
+TEST(hello_is_checked)
 {
 	struct k2hft_hello hello = hello_sample(), back;
 	int bytes = hello_encode(hello);
 
-	(void)state;
 	assert_true(bytes > 0);
 	assert_int_equal(k2hft_hello_decode(BODY, (size_t)bytes - K2HFT_FRAME_HEADER_BYTES, &back), 0);
 	assert_int_equal(back.version_max, 2);
@@ -112,12 +103,11 @@ static void hello_is_checked(void **state)
 	assert_true(hello_encode(hello) > 0);
 }
 
-static void unsettled_are_checked(void **state)
+TEST(unsettled_are_checked)
 {
 	struct k2hft_hello hello = hello_sample(), back;
 	int bytes = 0;
 
-	(void)state;
 	for (uint8_t count = 0; count < K2HFT_UNSETTLED_MAX; count++) {
 		hello.unsettled[count] = (struct k2hft_unsettled){{(uint8_t)(count + 1)}, 8u * count};
 		hello.unsettled_count = (uint8_t)(count + 1);
@@ -146,11 +136,10 @@ static int welcome_encode(struct k2hft_welcome welcome)
 	return k2hft_welcome_encode(&welcome, frame_bytes, ROOM);
 }
 
-static void welcome_is_checked(void **state)
+TEST(welcome_is_checked)
 {
 	struct k2hft_welcome welcome = welcome_sample();
 
-	(void)state;
 	assert_true(welcome_encode(welcome) > 0);
 	welcome.version = 0;
 	assert_int_equal(welcome_encode(welcome), -EINVAL);
@@ -176,12 +165,11 @@ static void welcome_is_checked(void **state)
 	assert_int_equal(welcome_encode(welcome), -EINVAL);
 }
 
-static void stream_is_checked(void **state)
+TEST(stream_is_checked)
 {
 	struct k2hft_stream_message stream = stream_sample(), back;
 	int bytes;
 
-	(void)state;
 	stream.mode = 2;
 	assert_int_equal(k2hft_stream_encode(&stream, frame_bytes, ROOM), -EINVAL);
 	stream = stream_sample();
@@ -210,13 +198,12 @@ static void stream_is_checked(void **state)
 	assert_int_equal(k2hft_stream_decode(BODY, (size_t)bytes - K2HFT_FRAME_HEADER_BYTES, &back), -EBADMSG);
 }
 
-static void numbers_are_checked(void **state)
+TEST(numbers_are_checked)
 {
 	struct k2hft_ack ack = ack_sample();
 	struct k2hft_discard discard = discard_sample();
 	struct k2hft_ping ping = {.token = 9};
 
-	(void)state;
 	assert_int_equal(k2hft_ack_encode(&ack, frame_bytes, ROOM), K2HFT_FRAME_HEADER_BYTES + 24);
 	ack.window_end = 56;
 	assert_int_equal(k2hft_ack_encode(&ack, frame_bytes, ROOM), -EINVAL);
@@ -239,12 +226,11 @@ static void numbers_are_checked(void **state)
 		assert_true(k2hft_ping_encode(K2HFT_FRAME_BYE, &ping, frame_bytes, ROOM) > 0);
 }
 
-static void error_always_gets_out(void **state)
+TEST(error_always_gets_out)
 {
 	struct k2hft_error_message error = {.code = K2HFT_ERROR_REFUSED, .text = "a\r\nb"}, back;
 	int bytes = k2hft_error_encode(&error, frame_bytes, ROOM);
 
-	(void)state;
 	assert_true(bytes > 0);
 	assert_int_equal(k2hft_error_decode(BODY, (size_t)bytes - K2HFT_FRAME_HEADER_BYTES, &back), 0);
 	assert_string_equal(back.text, "a??b");
@@ -324,9 +310,8 @@ static const uint8_t types[] = {K2HFT_FRAME_HELLO, K2HFT_FRAME_WELCOME, K2HFT_FR
 				K2HFT_FRAME_BYE,   K2HFT_FRAME_DISCARD, K2HFT_FRAME_ERROR};
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
 
-static void every_message_knows_its_room(void **state)
+TEST(every_message_knows_its_room)
 {
-	(void)state;
 	for (size_t i = 0; i < TYPE_COUNT; i++) {
 		int bytes = encode_any(types[i], frame_bytes, ROOM);
 
@@ -337,9 +322,8 @@ static void every_message_knows_its_room(void **state)
 	}
 }
 
-static void every_message_is_as_long_as_it_says(void **state)
+TEST(every_message_is_as_long_as_it_says)
 {
-	(void)state;
 	for (size_t i = 0; i < TYPE_COUNT; i++) {
 		size_t bytes = (size_t)encode_any(types[i], frame_bytes, ROOM) - K2HFT_FRAME_HEADER_BYTES;
 		bool open_ended = types[i] == K2HFT_FRAME_HELLO || types[i] == K2HFT_FRAME_ERROR;
@@ -352,7 +336,7 @@ static void every_message_is_as_long_as_it_says(void **state)
 	}
 }
 
-static void reserved_bytes_are_zero(void **state)
+TEST(reserved_bytes_are_zero)
 {
 	static const struct {
 		uint8_t type;
@@ -361,7 +345,6 @@ static void reserved_bytes_are_zero(void **state)
 		      {K2HFT_FRAME_WELCOME, 44}, {K2HFT_FRAME_ACK, 18},    {K2HFT_FRAME_ACK, 23},
 		      {K2HFT_FRAME_DISCARD, 25}, {K2HFT_FRAME_DISCARD, 31}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t bytes = (size_t)encode_any(places[i].type, frame_bytes, ROOM) - K2HFT_FRAME_HEADER_BYTES;
 
@@ -372,7 +355,7 @@ static void reserved_bytes_are_zero(void **state)
 }
 
 /* By whoever reads it, too: a peer need not be one that checks what it writes. */
-static void every_field_is_checked(void **state)
+TEST(every_field_is_checked)
 {
 	static const struct {
 		uint8_t type, at, value;
@@ -391,7 +374,6 @@ static void every_field_is_checked(void **state)
 		{K2HFT_FRAME_DISCARD, 24, 4},  {K2HFT_FRAME_ERROR, 0, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes_bad) / sizeof(bytes_bad[0]); i++) {
 		uint8_t type = bytes_bad[i].type;
 		size_t bytes = (size_t)encode_any(type, frame_bytes, ROOM) - K2HFT_FRAME_HEADER_BYTES;
@@ -402,12 +384,11 @@ static void every_field_is_checked(void **state)
 	}
 }
 
-static void no_text_is_longer_than_its_field(void **state)
+TEST(no_text_is_longer_than_its_field)
 {
 	const size_t host_at = 81, most = K2HFT_STREAM_HOST_BYTES_MAX;
 	struct k2hft_hello back;
 
-	(void)state;
 	assert_true(encode_any(K2HFT_FRAME_HELLO, frame_bytes, ROOM) > 0);
 	memset(BODY + host_at, 0, ROOM - K2HFT_FRAME_HEADER_BYTES - host_at);
 	memset(BODY + host_at + 2, 'h', most);
@@ -420,11 +401,10 @@ static void no_text_is_longer_than_its_field(void **state)
 	assert_int_equal(k2hft_hello_decode(BODY, host_at + 2 + most + 1 + 2, &back), -EBADMSG);
 }
 
-static void damaged_messages_are_safe(void **state)
+TEST(damaged_messages_are_safe)
 {
 	uint64_t seed = 4;
 
-	(void)state;
 	for (size_t i = 0; i < TYPE_COUNT; i++) {
 		size_t bytes = (size_t)encode_any(types[i], frame_bytes, ROOM) - K2HFT_FRAME_HEADER_BYTES;
 		uint8_t *damaged = malloc(bytes);
@@ -440,24 +420,4 @@ static void damaged_messages_are_safe(void **state)
 		}
 		free(damaged);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hello_is_checked),
-		cmocka_unit_test(unsettled_are_checked),
-		cmocka_unit_test(welcome_is_checked),
-		cmocka_unit_test(stream_is_checked),
-		cmocka_unit_test(numbers_are_checked),
-		cmocka_unit_test(error_always_gets_out),
-		cmocka_unit_test(every_message_knows_its_room),
-		cmocka_unit_test(every_message_is_as_long_as_it_says),
-		cmocka_unit_test(reserved_bytes_are_zero),
-		cmocka_unit_test(every_field_is_checked),
-		cmocka_unit_test(no_text_is_longer_than_its_field),
-		cmocka_unit_test(damaged_messages_are_safe),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of what a page cache gives: repeated, out of order, with offsets that nobody should send. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fuse/cached/cached.h"
 #include "random_help.h"
 
@@ -58,11 +49,10 @@ static void is(const struct taken *taken, const char *expected, uint64_t kept)
 	assert_int_equal(k2i_cached_begin(&taken->cached), kept);
 }
 
-static void what_is_above_the_watermark_is_taken(void **state)
+TEST(what_is_above_the_watermark_is_taken)
 {
 	static struct taken taken;
 
-	(void)state;
 	text(&taken, 0, "one\n");
 	text(&taken, 0, "one\ntwo\n");
 	text(&taken, 0, "one\ntwo\n");
@@ -73,11 +63,10 @@ static void what_is_above_the_watermark_is_taken(void **state)
 	is(&taken, "one\ntwo\nthree\n", 0);
 }
 
-static void what_comes_too_early_waits(void **state)
+TEST(what_comes_too_early_waits)
 {
 	static struct taken taken;
 
-	(void)state;
 	text(&taken, 8, "89");
 	text(&taken, 4, "45");
 	is(&taken, "", 4);
@@ -87,11 +76,10 @@ static void what_comes_too_early_waits(void **state)
 	is(&taken, "0123456789ab", 0);
 }
 
-static void what_came_first_counts(void **state)
+TEST(what_came_first_counts)
 {
 	static struct taken taken;
 
-	(void)state;
 	text(&taken, 4, "45");
 	text(&taken, 8, "8");
 	/* The same places again, with zeros where pages were made anew. */
@@ -101,12 +89,11 @@ static void what_came_first_counts(void **state)
 	is(&taken, "0123456789z", 0);
 }
 
-static void a_cut_forgets(void **state)
+TEST(a_cut_forgets)
 {
 	static struct taken taken;
 	struct k2i_cached_part part;
 
-	(void)state;
 	text(&taken, 10, "x");
 	text(&taken, 20, "y");
 	k2i_cached_forget(&taken.cached);
@@ -116,12 +103,11 @@ static void a_cut_forgets(void **state)
 	is(&taken, "new", 0);
 }
 
-static void a_watermark_may_jump(void **state)
+TEST(a_watermark_may_jump)
 {
 	static struct taken taken;
 	struct k2i_cached_part part;
 
-	(void)state;
 	text(&taken, 4, "4567");
 	text(&taken, 10, "ab");
 	taken.watermark = 6;
@@ -132,12 +118,11 @@ static void a_watermark_may_jump(void **state)
 	is(&taken, "6789ab", 0);
 }
 
-static void offsets_that_no_file_has_are_refused(void **state)
+TEST(offsets_that_no_file_has_are_refused)
 {
 	static struct taken taken;
 	struct k2i_cached_part part;
 
-	(void)state;
 	assert_int_equal(k2i_cached_give(&taken.cached, 0, UINT64_MAX, "x", 1, &part), -EFBIG);
 	assert_int_equal(k2i_cached_give(&taken.cached, 0, UINT64_MAX - 1, "xyz", 3, &part), -EFBIG);
 	assert_int_equal(k2i_cached_give(&taken.cached, 0, INT64_MAX, "xy", 2, &part), -EFBIG);
@@ -155,11 +140,10 @@ static size_t below(uint64_t *seed, size_t bound)
 }
 
 /* Pages of a file that grows, in any order, some of them twice: all of it comes, once. */
-static void any_order_gives_the_file(void **state)
+TEST(any_order_gives_the_file)
 {
 	static char file[60000];
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(file); at++)
 		file[at] = (char)(at * 7 + at / 251);
 	for (unsigned run = 1; run <= 200; run++) {
@@ -185,19 +169,4 @@ static void any_order_gives_the_file(void **state)
 		assert_memory_equal(taken.text, file, sizeof(file));
 		assert_null(taken.cached.first);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_above_the_watermark_is_taken),
-		cmocka_unit_test(what_comes_too_early_waits),
-		cmocka_unit_test(what_came_first_counts),
-		cmocka_unit_test(a_cut_forgets),
-		cmocka_unit_test(a_watermark_may_jump),
-		cmocka_unit_test(offsets_that_no_file_has_are_refused),
-		cmocka_unit_test(any_order_gives_the_file),
-	};
-
-	return cmocka_run_group_tests_name("cached", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When a mount that was told to end has ended. */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include "fuse/device/drain.h"
@@ -31,9 +32,8 @@ static void mounted_drain(struct mounted *mounted)
 }
 
 /* A request that has come is answered, although there is nothing to be acknowledged. */
-static void who_has_asked_is_answered(void **state)
+MOUNTED_TEST(who_has_asked_is_answered)
 {
-	struct mounted *mounted = *state;
 	char asked;
 
 	mounted_drain(mounted);
@@ -44,9 +44,8 @@ static void who_has_asked_is_answered(void **state)
 }
 
 /* Not for ever, nor when somebody does not want to wait, nor where the kernel has ended the mount. */
-static void who_asks_on_and_on_keeps_no_mount(void **state)
+MOUNTED_TEST(who_asks_on_and_on_keeps_no_mount)
 {
-	struct mounted *mounted = *state;
 	int device_fd;
 
 	for (int way = 0; way < 3; way++) {
@@ -64,14 +63,4 @@ static void who_asks_on_and_on_keeps_no_mount(void **state)
 		assert_true(k2i_drain_done(&mounted->mount));
 		mounted->mount.kernel.fd = device_fd;
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(who_has_asked_is_answered),
-		MOUNTED_TEST(who_asks_on_and_on_keeps_no_mount),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

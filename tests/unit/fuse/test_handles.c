@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Open files: their numbers, and what a worker that takes over has of them. */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
 #include "fuse/intake/advance.h"
@@ -11,9 +11,8 @@
 #include "uncached_help.h"
 
 /* A process that opens and closes files for ever comes to no end of them. */
-static void numbers_are_used_again(void **state)
+MOUNTED_TEST(numbers_are_used_again)
 {
-	struct mounted *mounted = *state;
 	struct k2i_handle *kept, *handle;
 	uint32_t room;
 
@@ -33,9 +32,8 @@ static void numbers_are_used_again(void **state)
 }
 
 /* The answer that tells it is the end of the step: who dies before has told nobody. */
-static void what_was_lost_is_told_by_the_next_worker(void **state)
+MOUNTED_TEST(what_was_lost_is_told_by_the_next_worker)
 {
-	struct mounted *mounted = *state;
 	pid_t worker;
 
 	mounted->handle->lost = -EIO;
@@ -50,9 +48,8 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 }
 
 /* It misses a newline, and had a descriptor of the worker before; the ring has forgotten who declared its stream. */
-static void a_file_that_is_closed_is_taken_over(void **state)
+MOUNTED_TEST(a_file_that_is_closed_is_taken_over)
 {
-	struct mounted *mounted = *state;
 	struct k2i_route *route;
 
 	route = mounted->handle->route;
@@ -73,15 +70,4 @@ static void a_file_that_is_closed_is_taken_over(void **state)
 	k2i_routes_release_streams();
 	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(numbers_are_used_again),
-		MOUNTED_TEST(what_was_lost_is_told_by_the_next_worker),
-		MOUNTED_TEST(a_file_that_is_closed_is_taken_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

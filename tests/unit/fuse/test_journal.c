@@ -3,10 +3,10 @@
  * Memory that outlives its process. Workers and their successors are processes, as in a mount, which end by SIGKILL; what
  * happens in the midst of a commit is gone through by the points of crash.def.
  */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -85,14 +85,13 @@ static int destroy(void **state)
 }
 
 /* Without k2i_journal_create it is memory as any other. */
-static void of_its_own(void **state)
+TEST(of_its_own)
 {
 	char answer[] = "answer";
 	const struct iovec part = {answer, sizeof(answer)};
 	size_t bytes;
 	char *text = k2i_journal_strdup("text");
 
-	(void)state;
 	assert_string_equal(text, "text");
 	k2i_journal_keep(text, 5);
 	k2i_journal_step();
@@ -132,9 +131,10 @@ static void settle(void)
 	k2hft_ring_close(ring);
 }
 
-static void a_step_is_whole(void **state)
+#define with_memory(name) FIXTURE_TEST(name, void *fixture, create, destroy)
+
+with_memory(a_step_is_whole)
 {
-	(void)state;
 	killed_after(one_step_and_a_half);
 	assert_memory_equal(places->one, "YYYYYYYYYYYYYYYYa", 17);
 	killed_after(settle);
@@ -167,9 +167,8 @@ static void anything(void)
 	}
 }
 
-static void whatever_is_changed_is_put_back(void **state)
+with_memory(whatever_is_changed_is_put_back)
 {
-	(void)state;
 	memcpy(places->expected, places->one, AREA_BYTES);
 	for (places->random = 1; places->random < 100000; places->random += 1000) {
 		uint64_t seed = places->random;
@@ -197,9 +196,8 @@ static void too_much_for_a_journal(void)
 }
 
 /* Half a step that is told of in half would be worse than a step that was too early. */
-static void a_journal_that_is_full_ends_the_step(void **state)
+with_memory(a_journal_that_is_full_ends_the_step)
 {
-	(void)state;
 	killed_after(too_much_for_a_journal);
 	killed_after(settle);
 	assert_int_equal(places->one[0], 'b');
@@ -220,9 +218,8 @@ static void long_line_goes_on(void)
 	MUST(places->text.held_bytes == 0);
 }
 
-static void what_is_held_is_so_again(void **state)
+with_memory(what_is_held_is_so_again)
 {
-	(void)state;
 	killed_after(long_line_goes_on);
 	killed_after(settle);
 	assert_false(places->text.continued);
@@ -253,9 +250,8 @@ static void settled_and_allocated(void)
 }
 
 /* Memory that half a step took is free again, and memory that it freed is in use. */
-static void memory_goes_with_its_step(void **state)
+with_memory(memory_goes_with_its_step)
 {
-	(void)state;
 	killed_after(allocated_in_half_a_step);
 	killed_after(settled_and_allocated);
 	assert_memory_equal(places->one, "aaaa", 4);
@@ -270,9 +266,8 @@ static void freed_in_a_step(void)
 	MUST(strcmp(k2i_journal_strdup("some text"), "some text") == 0);
 }
 
-static void freed_memory_is_used_again(void **state)
+with_memory(freed_memory_is_used_again)
 {
-	(void)state;
 	killed_after(freed_in_a_step);
 }
 
@@ -301,9 +296,8 @@ static void many_large_ones(void)
 	MUST(kept == 4);
 }
 
-static void large_memory_is_given_back(void **state)
+with_memory(large_memory_is_given_back)
 {
-	(void)state;
 	killed_after(many_large_ones);
 }
 
@@ -319,9 +313,8 @@ static void one_that_is_rare(void)
 	MUST(rare[2 * MEBI] == '\0');
 }
 
-static void what_is_rare_is_given_back_at_once(void **state)
+with_memory(what_is_rare_is_given_back_at_once)
 {
-	(void)state;
 	killed_after(one_that_is_rare);
 }
 
@@ -333,9 +326,8 @@ static void more_than_there_is(void)
 	MUST(k2i_journal_alloc(AREA_BYTES) != NULL);
 }
 
-static void there_is_an_end(void **state)
+with_memory(there_is_an_end)
 {
-	(void)state;
 	killed_after(more_than_there_is);
 }
 
@@ -390,9 +382,8 @@ static void no_answer_is_there(void)
 	free(large);
 }
 
-static void an_answer_counts_with_its_step(void **state)
+with_memory(an_answer_counts_with_its_step)
 {
-	(void)state;
 	killed_after(no_answer_is_there);
 	killed_after(answered);
 	killed_after(the_answer_is_there);
@@ -492,9 +483,8 @@ static void inherit_two_and_answer(void)
 	inherit(2, true);
 }
 
-static void a_commit_ends_its_step(void **state)
+FIXTURE_TEST(a_commit_ends_its_step, void *fixture, create_with_ring, destroy_with_ring)
 {
-	(void)state;
 	killed_after(claimed_only);
 	killed_after(inherit_nothing);
 	assert_memory_equal(places->one, "aaaa", 4);
@@ -506,26 +496,4 @@ static void a_commit_ends_its_step(void **state)
 	assert_memory_equal(places->one, "newa", 4);
 	killed_after(committed_with_answer);
 	killed_after(inherit_two_and_answer);
-}
-
-#define with_memory(test) cmocka_unit_test_setup_teardown(test, create, destroy)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_its_own),
-		with_memory(a_step_is_whole),
-		with_memory(whatever_is_changed_is_put_back),
-		with_memory(a_journal_that_is_full_ends_the_step),
-		with_memory(what_is_held_is_so_again),
-		with_memory(memory_goes_with_its_step),
-		with_memory(freed_memory_is_used_again),
-		with_memory(large_memory_is_given_back),
-		with_memory(what_is_rare_is_given_back_at_once),
-		with_memory(there_is_an_end),
-		with_memory(an_answer_counts_with_its_step),
-		cmocka_unit_test_setup_teardown(a_commit_ends_its_step, create_with_ring, destroy_with_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Several lanes: which of them has a chunk, what waits for which, and what a full one costs the others. */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static void write_to(struct mounted *mounted, struct k2i_handle *handle, uint64_
 	request(mounted, unique, text);
 }
 
-static void a_path_has_its_lanes(void **state)
+MOUNTED_TEST(a_path_has_its_lanes)
 {
 	static const struct {
 		uint32_t spread, copies;
@@ -105,7 +106,6 @@ static void a_path_has_its_lanes(void **state)
 		{K2HFT_SPREAD_RANDOM, 1, LANES, 1},
 		{K2HFT_SPREAD_ALL, 1, LANES, LANES},
 	};
-	struct mounted *mounted = *state;
 
 	for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
 		struct k2i_handle *handle;
@@ -121,9 +121,8 @@ static void a_path_has_its_lanes(void **state)
 }
 
 /* Each copy is a step; while one has no room the writer waits, and the others do not get it twice. */
-static void copies_wait_for_the_last(void **state)
+MOUNTED_TEST(copies_wait_for_the_last)
 {
-	struct mounted *mounted = *state;
 	struct k2i_route_stream *streams;
 	struct k2i_handle *handle;
 
@@ -146,10 +145,9 @@ static void copies_wait_for_the_last(void **state)
 }
 
 /* More becomes pending while a chunk is out to some of its lanes only. */
-static void a_copy_is_as_the_first(void **state)
+MOUNTED_TEST(a_copy_is_as_the_first)
 {
 	const struct k2i_records one = {.data = "one\n", .bytes = 4}, two = {.data = "two\n", .bytes = 4};
-	struct mounted *mounted = *state;
 	struct k2i_route *route;
 
 	lanes_make(mounted, K2HFT_SPREAD_ALL, 1);
@@ -166,9 +164,8 @@ static void a_copy_is_as_the_first(void **state)
 }
 
 /* RINGFULL = drop: it is dropped for the full lane, and counted there. */
-static void a_full_lane_drops_its_own(void **state)
+MOUNTED_TEST(a_full_lane_drops_its_own)
 {
-	struct mounted *mounted = *state;
 	struct k2i_route_stream *streams;
 	struct k2i_handle *handle;
 
@@ -188,9 +185,8 @@ static void a_full_lane_drops_its_own(void **state)
 }
 
 /* A record in pieces whose rest a full lane drops ends there, and is whole elsewhere. */
-static void a_dropped_rest_is_one_lanes(void **state)
+MOUNTED_TEST(a_dropped_rest_is_one_lanes)
 {
-	struct mounted *mounted = *state;
 	struct k2i_route_stream *streams;
 	struct k2i_handle *handle;
 
@@ -216,9 +212,8 @@ static void a_dropped_rest_is_one_lanes(void **state)
 }
 
 /* Any lane would do, but for the rest of a record: that stays where its begin is. */
-static void random_goes_where_there_is_room(void **state)
+MOUNTED_TEST(random_goes_where_there_is_room)
 {
-	struct mounted *mounted = *state;
 	struct k2i_mount_lane *lane;
 	struct k2i_handle *handle;
 
@@ -245,9 +240,8 @@ static void random_goes_where_there_is_room(void **state)
 }
 
 /* Only those wait that need the full lane, and so does fsync(2). */
-static void a_full_lane_holds_its_own(void **state)
+MOUNTED_TEST(a_full_lane_holds_its_own)
 {
-	struct mounted *mounted = *state;
 	struct k2i_handle *full, *other;
 	char path[] = "a";
 
@@ -273,16 +267,4 @@ static void a_full_lane_holds_its_own(void **state)
 	assert_int_equal(answer_of(mounted, 4), 0);
 	assert_true(k2i_queue_is_empty(&mounted->mount));
 	lanes_end(mounted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(a_path_has_its_lanes),        MOUNTED_TEST(copies_wait_for_the_last),
-		MOUNTED_TEST(a_copy_is_as_the_first),      MOUNTED_TEST(a_full_lane_drops_its_own),
-		MOUNTED_TEST(a_dropped_rest_is_one_lanes), MOUNTED_TEST(random_goes_where_there_is_room),
-		MOUNTED_TEST(a_full_lane_holds_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cutting of texts into records and chunks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/utf8.h"
 #include "fuse/intake/line_buffer.h"
 
@@ -58,13 +49,12 @@ static void finish(struct k2i_line_buffer *text, struct seen *seen)
 	k2i_line_buffer_free(text);
 }
 
-static void lines_come_one_by_one(void **state)
+TEST(lines_come_one_by_one)
 {
 	const struct k2i_line_limits limits = {.piece_bytes_max = 100};
 	struct k2i_line_buffer text = {0};
 	struct seen seen = {0};
 
-	(void)state;
 	feed(&text, &limits, "a\n\nbc\r\nde", 9, &seen);
 	assert_string_equal(seen.text, "[a\n][\n][bc\r\n]");
 	feed(&text, &limits, "f\ng", 3, &seen);
@@ -72,23 +62,21 @@ static void lines_come_one_by_one(void **state)
 	assert_string_equal(seen.text, "[a\n][\n][bc\r\n][def\n][g]");
 }
 
-static void long_lines_go_in_pieces(void **state)
+TEST(long_lines_go_in_pieces)
 {
 	const struct k2i_line_limits limits = {.piece_bytes_max = 4};
 	struct k2i_line_buffer text = {0};
 	struct seen seen = {0};
 
-	(void)state;
 	feed(&text, &limits, "abc\nabcd\nabcdefgh", 17, &seen);
 	finish(&text, &seen);
 	assert_string_equal(seen.text, "[abc\n][abcd>][<\n][abcd>][<efgh]");
 }
 
-static void limits_and_sizes_of_writes_do_not_matter(void **state)
+TEST(limits_and_sizes_of_writes_do_not_matter)
 {
 	static const char data[] = "one\n\na line of some length\nx\nyy\nthe very last line has no end";
 
-	(void)state;
 	for (size_t piece = 1; piece < 40; piece++) {
 		for (size_t step = 1; step < sizeof(data); step++) {
 			const struct k2i_line_limits limits = {.piece_bytes_max = piece};
@@ -105,11 +93,10 @@ static void limits_and_sizes_of_writes_do_not_matter(void **state)
 }
 
 /* It is so for each limit, and for each place where a write ends. */
-static void no_character_is_cut(void **state)
+TEST(no_character_is_cut)
 {
 	static const char data[] = "z\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xc3\xa9\xe6\xbc\xa2\xe6\xbc\xa2\n\xe6\xbc\xa2";
 
-	(void)state;
 	for (size_t limit = 1; limit < 20; limit++) {
 		for (size_t step = 1; step < sizeof(data); step++) {
 			const struct k2i_line_limits limits = {.piece_bytes_max = limit};
@@ -135,13 +122,12 @@ static void no_character_is_cut(void **state)
 	}
 }
 
-static void records_over_the_limit_are_skipped(void **state)
+TEST(records_over_the_limit_are_skipped)
 {
 	const struct k2i_line_limits limits = {.piece_bytes_max = 4, .record_bytes_max = 6};
 	struct k2i_line_buffer text = {0};
 	struct seen seen = {0};
 
-	(void)state;
 	/* Six bytes with LF pass, whole; seven do not. */
 	feed(&text, &limits, "abcde\nabcdef\nok\n", 16, &seen);
 	assert_string_equal(seen.text, "[abcde\n]![ok\n]");
@@ -152,14 +138,13 @@ static void records_over_the_limit_are_skipped(void **state)
 	assert_string_equal(seen.text, "[abcde\n]![ok\n]![l]");
 }
 
-static void what_is_held_can_go_ahead(void **state)
+TEST(what_is_held_can_go_ahead)
 {
 	const struct k2i_line_limits limits = {.piece_bytes_max = 100};
 	struct k2i_line_buffer text = {0};
 	struct k2i_line_part part;
 	struct seen seen = {0};
 
-	(void)state;
 	see(&seen, (int)k2i_line_buffer_flush(&text, false, &part), &part);
 	feed(&text, &limits, "abc", 3, &seen);
 	see(&seen, (int)k2i_line_buffer_flush(&text, false, &part), &part);
@@ -169,13 +154,12 @@ static void what_is_held_can_go_ahead(void **state)
 	assert_string_equal(seen.text, "[abc>][<d\n][e\n]");
 }
 
-static void room_is_for_what_is_held_next(void **state)
+TEST(room_is_for_what_is_held_next)
 {
 	const char line[] = "the beginning of a line", rest[1000] = "and the rest";
 	struct k2i_line_buffer text = {0};
 	const char *held;
 
-	(void)state;
 	assert_int_equal(k2i_line_buffer_hold(&text, line, sizeof(line)), 0);
 	assert_int_equal(k2i_line_buffer_room(&text, sizeof(rest)), 0);
 	assert_int_equal(text.held_bytes, sizeof(line));
@@ -187,9 +171,8 @@ static void room_is_for_what_is_held_next(void **state)
 	k2i_line_buffer_free(&text);
 }
 
-static void records_are_counted(void **state)
+TEST(records_are_counted)
 {
-	(void)state;
 	assert_int_equal(k2i_lines_count("a\nb\n", 4), 2);
 	assert_int_equal(k2i_lines_count("a\nb", 3), 2);
 	assert_int_equal(k2i_lines_count("\n\n\n", 3), 3);
@@ -198,11 +181,10 @@ static void records_are_counted(void **state)
 	assert_int_equal(k2i_lines_whole("ab", 2), 0);
 }
 
-static void chunks_hold_whole_records_where_they_can(void **state)
+TEST(chunks_hold_whole_records_where_they_can)
 {
 	bool continues;
 
-	(void)state;
 	assert_int_equal(k2i_lines_chunk("ab\xe6\xbc\xa2z", 6, 5, 4, &continues), 2);
 	assert_true(continues);
 	assert_int_equal(k2i_lines_chunk("ab\ncd\nef", 8, 8, 4, &continues), 8);
@@ -213,21 +195,4 @@ static void chunks_hold_whole_records_where_they_can(void **state)
 	assert_true(continues);
 	assert_int_equal(k2i_lines_chunk("abcdefgh", 8, 6, 100, &continues), 6);
 	assert_true(continues);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_come_one_by_one),
-		cmocka_unit_test(long_lines_go_in_pieces),
-		cmocka_unit_test(limits_and_sizes_of_writes_do_not_matter),
-		cmocka_unit_test(no_character_is_cut),
-		cmocka_unit_test(records_over_the_limit_are_skipped),
-		cmocka_unit_test(what_is_held_can_go_ahead),
-		cmocka_unit_test(room_is_for_what_is_held_next),
-		cmocka_unit_test(records_are_counted),
-		cmocka_unit_test(chunks_hold_whole_records_where_they_can),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree of a mount. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "fuse/tree/nodes.h"
 #include "random_help.h"
 
@@ -50,9 +42,10 @@ static void assert_path(struct k2i_node_table *table, uint32_t node, const char 
 	assert_string_equal(path, expected);
 }
 
-static void paths_and_names(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct k2i_node_table *table, set_up, tear_down)
+
+CASE(paths_and_names)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "bb", &directory);
 	char path[100];
 
@@ -69,9 +62,8 @@ static void paths_and_names(void **state)
 	assert_int_equal(k2i_node_find(table, a, "c"), K2I_NODE_NONE);
 }
 
-static void names_are_taken_once(void **state)
+CASE(names_are_taken_once)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &file), node;
 	char name[300];
 
@@ -85,9 +77,8 @@ static void names_are_taken_once(void **state)
 	assert_int_equal(k2i_node_make(table, K2I_NODE_ROOT, name, &file, &node), 0);
 }
 
-static void a_node_lives_as_long_as_it_is_known(void **state)
+CASE(a_node_lives_as_long_as_it_is_known)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &file), again;
 	uint64_t generation = k2i_node_at(table, a)->generation;
 	char path[10];
@@ -120,9 +111,8 @@ static void assert_last_path(struct k2i_node_table *table, uint32_t node, const 
 }
 
 /* A process that has looked a file up opens it by the name that it had then, whatever has become of that. */
-static void a_node_without_a_name_has_a_last_path(void **state)
+CASE(a_node_without_a_name_has_a_last_path)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t above = make(table, K2I_NODE_ROOT, "above", &directory), a = make(table, above, "a", &file);
 	char path[10];
 
@@ -144,12 +134,11 @@ static void a_node_without_a_name_has_a_last_path(void **state)
 }
 
 /* Without execution by the group its bit means another thing (chmod(2)). */
-static void a_write_takes_the_right_to_be_somebody_else(void **state)
+CASE(a_write_takes_the_right_to_be_somebody_else)
 {
 	static const struct {
 		mode_t before, after;
 	} modes[] = {{06755, 0755}, {06644, 02644}, {04644, 0644}, {02644, 02644}, {0755, 0755}};
-	struct k2i_node_table *table = *state;
 	uint32_t node = make(table, K2I_NODE_ROOT, "a", &file);
 
 	for (size_t at = 0; at < sizeof(modes) / sizeof(modes[0]); at++) {
@@ -160,9 +149,8 @@ static void a_write_takes_the_right_to_be_somebody_else(void **state)
 	k2i_node_drop_set_ids(table, node + 1);
 }
 
-static void a_name_keeps_its_node(void **state)
+CASE(a_name_keeps_its_node)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &file);
 
 	k2i_node_looked_up(table, a);
@@ -172,9 +160,8 @@ static void a_name_keeps_its_node(void **state)
 	assert_int_equal(k2i_node_find(table, K2I_NODE_ROOT, "a"), a);
 }
 
-static void directories_go_when_empty(void **state)
+CASE(directories_go_when_empty)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "b", &file);
 
 	assert_int_equal(k2i_node_links(k2i_node_at(table, K2I_NODE_ROOT)), 3);
@@ -188,9 +175,8 @@ static void directories_go_when_empty(void **state)
 	assert_int_equal(k2i_nodes_used(table), 1);
 }
 
-static void renames(void **state)
+CASE(renames)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "b", &directory);
 	uint32_t f = make(table, a, "f", &file), g = make(table, b, "g", &file);
 
@@ -223,9 +209,8 @@ static uint32_t node_named(const struct k2i_node_table *table, uint32_t parent, 
 	return k2i_node_of(table, k2i_node_find(table, parent, name));
 }
 
-static void a_file_has_several_names(void **state)
+CASE(a_file_has_several_names)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), f = make(table, a, "f", &file);
 
 	assert_int_equal(k2i_node_link(table, a, a, "directory"), -EPERM);
@@ -260,9 +245,8 @@ static void a_file_has_several_names(void **state)
 }
 
 /* The others stay where they were: who lists them meanwhile sees each once, and their directory has not changed. */
-static void a_name_that_goes_moves_no_other(void **state)
+CASE(a_name_that_goes_moves_no_other)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), f = make(table, K2I_NODE_ROOT, "f", &file), child;
 	const struct timespec none = {0};
 	uint64_t order;
@@ -290,9 +274,8 @@ static void a_name_that_goes_moves_no_other(void **state)
 }
 
 /* A user who may make files must not make one that takes long to be rid of. */
-static void a_file_has_not_too_many_names(void **state)
+CASE(a_file_has_not_too_many_names)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t f = make(table, K2I_NODE_ROOT, "f", &file);
 	char name[16];
 
@@ -305,9 +288,8 @@ static void a_file_has_not_too_many_names(void **state)
 	assert_int_equal(k2i_node_link(table, f, K2I_NODE_ROOT, "more"), 0);
 }
 
-static void listing_goes_on_whatever_changes(void **state)
+CASE(listing_goes_on_whatever_changes)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t nodes[1000], child, count = 0;
 	uint64_t order = 0;
 
@@ -332,9 +314,8 @@ static void listing_goes_on_whatever_changes(void **state)
 }
 
 /* Renamed where it stands, so each is met once; the directory has changed, and what is replaced is gone. */
-static void who_renames_what_he_lists_ends(void **state)
+CASE(who_renames_what_he_lists_ends)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t nodes[10], child, count = 0;
 	uint64_t order = 0;
 
@@ -360,9 +341,8 @@ static void who_renames_what_he_lists_ends(void **state)
 }
 
 /* As seekdir(3) does, in two directories by turns, where every third name has gone. */
-static void listing_begins_anywhere(void **state)
+CASE(listing_begins_anywhere)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t above[2] = {make(table, K2I_NODE_ROOT, "a", &directory), make(table, K2I_NODE_ROOT, "b", &directory)};
 	uint32_t nodes[2][100];
 	uint64_t orders[2][100], seed = 1;
@@ -390,9 +370,8 @@ static void listing_begins_anywhere(void **state)
 	}
 }
 
-static void a_full_table_says_so(void **state)
+CASE(a_full_table_says_so)
 {
-	struct k2i_node_table *table = *state;
 	uint32_t node;
 	int status = 0;
 	char name[16];
@@ -405,27 +384,4 @@ static void a_full_table_says_so(void **state)
 	assert_int_equal(k2i_nodes_used(table), K2I_NODE_COUNT_MAX - 1);
 	assert_int_equal(k2i_node_remove(table, k2i_node_find(table, K2I_NODE_ROOT, "77")), 0);
 	assert_int_equal(k2i_node_make(table, K2I_NODE_ROOT, "new", &file, &node), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(paths_and_names, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_are_taken_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_node_lives_as_long_as_it_is_known, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_node_without_a_name_has_a_last_path, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_write_takes_the_right_to_be_somebody_else, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_name_keeps_its_node, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_file_has_several_names, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_name_that_goes_moves_no_other, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_file_has_not_too_many_names, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_renames_what_he_lists_ends, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(listing_begins_anywhere, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_full_table_says_so, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

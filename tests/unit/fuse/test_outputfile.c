@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Records that go to an OUTPUTFILE, and rests of those that do not. */
+#define UNIT_OWN_MAIN
+#include "unit.h"
 #include "mounted_help.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 
 #include "fuse/base/options.h"
 #include "uncached_help.h"
@@ -104,11 +105,11 @@ static int append_in_vain(struct place *place, size_t writes)
 	return status;
 }
 
-/* The next line would be joined to it. */
-static void half_a_line_is_taken_back(void **state)
-{
-	struct place *place = *state;
+#define CASE(name) FIXTURE_TEST(name, struct place *place, place_make, place_end)
 
+/* The next line would be joined to it. */
+CASE(half_a_line_is_taken_back)
+{
 	assert_int_equal(append(place, "a1\n"), 0);
 	assert_int_equal(append_in_vain(place, 1), -ENOSPC);
 	expect_contents(place->path, "a1\n");
@@ -117,10 +118,8 @@ static void half_a_line_is_taken_back(void **state)
 }
 
 /* Bytes that somebody else has appended are not cut off, be it behind that or between two parts of it. */
-static void what_others_append_stays(void **state)
+CASE(what_others_append_stays)
 {
-	struct place *place = *state;
-
 	assert_int_equal(append_in_vain(place, 2), -ENOSPC);
 	expect_contents(place->path, "half");
 	others_path = place->path;
@@ -130,10 +129,8 @@ static void what_others_append_stays(void **state)
 }
 
 /* Whether what is open has its name still can't be seen then, which is no reason to think that it has not. */
-static void lines_go_on_without_descriptors(void **state)
+CASE(lines_go_on_without_descriptors)
 {
-	struct place *place = *state;
-
 	descriptors_limit(3);
 	assert_int_equal(append(place, "a1\n"), 0);
 	descriptors_limit(RLIM_INFINITY);
@@ -141,10 +138,8 @@ static void lines_go_on_without_descriptors(void **state)
 }
 
 /* Asking again and again would keep a processor busy, and the mount for ever. */
-static void room_that_is_none_is_not_asked_for_at_once(void **state)
+CASE(room_that_is_none_is_not_asked_for_at_once)
 {
-	struct place *place = *state;
-
 	refusals = 3;
 	assert_int_equal(append(place, "a1\n"), 0);
 	refusals = 100000;
@@ -161,13 +156,6 @@ static void room_that_is_none_is_not_asked_for_at_once(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(half_a_line_is_taken_back, place_make, place_end),
-		cmocka_unit_test_setup_teardown(what_others_append_stays, place_make, place_end),
-		cmocka_unit_test_setup_teardown(lines_go_on_without_descriptors, place_make, place_end),
-		cmocka_unit_test_setup_teardown(room_that_is_none_is_not_asked_for_at_once, place_make, place_end),
-	};
-
 	mounted_clock_ns = MOUNTED_CLOCK_REAL;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

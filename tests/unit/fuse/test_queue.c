@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes that wait in vain: their answers, and whether they count as refused or as lost. */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include <errno.h>
-#include <stdint.h>
 
 #include "fuse/intake/advance.h"
 #include "uncached_help.h"
@@ -56,10 +56,8 @@ static void fill(const struct mounted *mounted)
 }
 
 /* It has written less than it wanted, and comes again with the rest. */
-static void who_is_interrupted_is_told_what_was_taken(void **state)
+MOUNTED_TEST(who_is_interrupted_is_told_what_was_taken)
 {
-	struct mounted *mounted = *state;
-
 	queue_lines(mounted, 1, false, 3);
 	k2i_queue_interrupt(&mounted->mount, 1);
 	assert_int_equal(answer_of(mounted, 1), 3);
@@ -73,10 +71,8 @@ static void who_is_interrupted_is_told_what_was_taken(void **state)
 }
 
 /* Its write(2) returned long ago: it is sent, whoever does not wait for the kernel's request any more. */
-static void what_the_page_cache_gave_is_sent(void **state)
+MOUNTED_TEST(what_the_page_cache_gave_is_sent)
 {
-	struct mounted *mounted = *state;
-
 	queue_lines(mounted, 1, true, 0);
 	k2i_queue_interrupt(&mounted->mount, 1);
 	assert_int_equal(answer_of(mounted, 1), -EINTR);
@@ -93,10 +89,8 @@ static void what_the_page_cache_gave_is_sent(void **state)
 }
 
 /* A writer who is told of it has lost nothing. */
-static void what_has_no_memory_is_lost_if_it_was_accepted(void **state)
+MOUNTED_TEST(what_has_no_memory_is_lost_if_it_was_accepted)
 {
-	struct mounted *mounted = *state;
-
 	for (int cached = 0; cached < 2; cached++) {
 		queue_lines(mounted, 1, cached, 0);
 		no_memory = true;
@@ -114,10 +108,8 @@ static void what_has_no_memory_is_lost_if_it_was_accepted(void **state)
 }
 
 /* The mount ends: what was taken of them is lost, and so is a line that waits for its end; who was not told is refused. */
-static void what_was_accepted_is_lost_with_the_mount(void **state)
+MOUNTED_TEST(what_was_accepted_is_lost_with_the_mount)
 {
-	struct mounted *mounted = *state;
-
 	for (unsigned held = 0; held < 2; held++) {
 		mounted_anew(mounted);
 		mounted->handle->route->passes_all = true;
@@ -141,10 +133,8 @@ static void what_was_accepted_is_lost_with_the_mount(void **state)
 }
 
 /* A piece stands alone in its chunk, or its neighbours would be taken for more of it. */
-static void pieces_of_a_record_have_chunks_of_their_own(void **state)
+MOUNTED_TEST(pieces_of_a_record_have_chunks_of_their_own)
 {
-	struct mounted *mounted = *state;
-
 	mounted->mount.line_limits->piece_bytes_max = 4;
 	queue_text(mounted, 0, true, 0, "a1\nlong line\nb1\nb2\nlong");
 	queue_text(mounted, 0, true, 0, " line\nc1\n");
@@ -154,10 +144,8 @@ static void pieces_of_a_record_have_chunks_of_their_own(void **state)
 }
 
 /* Where the write found it, so that it can be done again. */
-static void the_begin_of_a_record_stays_if_its_end_fails(void **state)
+MOUNTED_TEST(the_begin_of_a_record_stays_if_its_end_fails)
 {
-	struct mounted *mounted = *state;
-
 	for (int continued = 0; continued < 2; continued++) {
 		mounted_anew(mounted);
 		mounted->handle->route->passes_all = true;
@@ -174,10 +162,8 @@ static void the_begin_of_a_record_stays_if_its_end_fails(void **state)
 }
 
 /* A claim that was made for it is given back, or the next one would find none. */
-static void what_fails_in_its_claim_leaves_none(void **state)
+MOUNTED_TEST(what_fails_in_its_claim_leaves_none)
 {
-	struct mounted *mounted = *state;
-
 	mounted->handle->route->passes_all = true;
 	no_memory = true;
 	assert_int_equal(write_text(mounted, "a1\nrest"), -ENOMEM);
@@ -187,9 +173,8 @@ static void what_fails_in_its_claim_leaves_none(void **state)
 }
 
 /* With what is held in front it is longer than what the claim has room for. */
-static void what_does_not_fit_into_its_claim_goes_elsewhere(void **state)
+MOUNTED_TEST(what_does_not_fit_into_its_claim_goes_elsewhere)
 {
-	struct mounted *mounted = *state;
 	struct k2i_write write = {.unique = 1000, .bytes = 2, .claim_bytes = 72, .answer_bytes = 2};
 	char begin_of_line[201], line[260];
 	void *claim;
@@ -208,10 +193,8 @@ static void what_does_not_fit_into_its_claim_goes_elsewhere(void **state)
 }
 
 /* LINEMAX is for a line with its end; BYTELIMIT leaves out what is longer, wherever it stands. */
-static void limits_are_for_what_is_held_too(void **state)
+MOUNTED_TEST(limits_are_for_what_is_held_too)
 {
-	struct mounted *mounted = *state;
-
 	mounted->handle->route->passes_all = true;
 	mounted->mount.line_limits->piece_bytes_max = 8;
 	assert_int_equal(write_text(mounted, "long"), 4);
@@ -223,21 +206,4 @@ static void limits_are_for_what_is_held_too(void **state)
 	assert_int_equal(write_text(mounted, "a1\nlong\na2\n"), 11);
 	assert_chunks(mounted, "[a1\na2\n]");
 	assert_int_equal(mounted->mount.counts.long_records, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(who_is_interrupted_is_told_what_was_taken),
-		MOUNTED_TEST(what_the_page_cache_gave_is_sent),
-		MOUNTED_TEST(what_has_no_memory_is_lost_if_it_was_accepted),
-		MOUNTED_TEST(what_was_accepted_is_lost_with_the_mount),
-		MOUNTED_TEST(pieces_of_a_record_have_chunks_of_their_own),
-		MOUNTED_TEST(the_begin_of_a_record_stays_if_its_end_fails),
-		MOUNTED_TEST(what_fails_in_its_claim_leaves_none),
-		MOUNTED_TEST(what_does_not_fit_into_its_claim_goes_elsewhere),
-		MOUNTED_TEST(limits_are_for_what_is_held_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

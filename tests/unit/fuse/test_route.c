@@ -3,13 +3,13 @@
  * Records that are pending while the ring is full, and when there is room again; counts of judged records; errors that
  * a writer gets for failed ones.
  */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include "fuse/intake/advance.h"
 #include "fuse/intake/record_route.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -92,11 +92,11 @@ static int place_end(void **state)
 	return 0;
 }
 
-/* It is tried with every request that is served meanwhile. */
-static void a_full_ring_costs_no_look_at_what_is_pending(void **state)
-{
-	struct place *place = *state;
+#define CASE(name) FIXTURE_TEST(name, struct place *place, place_make, place_end)
 
+/* It is tried with every request that is served meanwhile. */
+CASE(a_full_ring_costs_no_look_at_what_is_pending)
+{
 	fill(&place->mount, place->route.streams->id);
 	assert_int_equal(mprotect(place->route.pending, PENDING_BYTES, PROT_NONE), 0);
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), -EAGAIN);
@@ -105,9 +105,8 @@ static void a_full_ring_costs_no_look_at_what_is_pending(void **state)
 	assert_int_equal(k2i_route_pending(&place->route), PENDING_BYTES);
 }
 
-static void what_is_pending_goes_with_its_number_of_records(void **state)
+CASE(what_is_pending_goes_with_its_number_of_records)
 {
-	struct place *place = *state;
 	struct k2hft_chunk_view view;
 	struct k2hft_span span;
 	size_t offset = 0;
@@ -140,9 +139,8 @@ static void assert_next(struct k2hft_ring *ring, uint16_t flags, const char *tex
 }
 
 /* A line's begin is out when the ring is full: it ends there, and the next line is its own. */
-static void a_dropped_rest_ends_its_line(void **state)
+CASE(a_dropped_rest_ends_its_line)
 {
-	struct place *place = *state;
 	struct k2hft_ring_stats stats;
 
 	place->settings.full = K2HFT_FULL_DROP;
@@ -167,10 +165,8 @@ static void a_dropped_rest_ends_its_line(void **state)
 }
 
 /* In blocks it would be a changed byte. */
-static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
+CASE(a_dropped_rest_of_a_block_has_no_line_end)
 {
-	struct place *place = *state;
-
 	place->settings = (struct k2i_settings){.full = K2HFT_FULL_DROP, .binary = true};
 	place->mount.lanes.chunk_bytes_max = PENDING_BYTES / 2;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
@@ -202,7 +198,7 @@ int __wrap_k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scrat
 #define PASSING "a1\na2\n"
 
 /* A writer who gets an error tries again, so what is judged for him comes twice. */
-static void what_failed_counts_when_it_is_tried_again(void **state)
+TEST(what_failed_counts_when_it_is_tried_again)
 {
 	char target[] = "t", expression[] = "\"a[0-9]\"", message[512], text[sizeof(MIXED)] = MIXED;
 	struct k2i_pattern pattern = {.text = expression, .place.file = "f"};
@@ -213,7 +209,6 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 	struct k2i_rules *rules;
 	size_t bytes = sizeof(MIXED) - 1;
 
-	(void)state;
 	assert_int_equal(k2i_rules_compile(&settings, &rules, message, sizeof(message)), 0);
 	route.match = k2i_rules_find(rules, "t");
 	assert_int_equal(k2i_rule_scratch_create(route.match, &route.scratch), 0);
@@ -235,10 +230,8 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 #define REST "drop a\na3\ndrop\n"
 
 /* A writer that is told how much was taken comes again with the rest only. */
-static void lines_before_one_that_fails_come_once(void **state)
+MOUNTED_TEST(lines_before_one_that_fails_come_once)
 {
-	struct mounted *mounted = *state;
-
 	matches_before_failure = 4;
 	assert_int_equal(write_text(mounted, BEGIN REST), sizeof(BEGIN) - 1);
 	assert_int_equal(matches_before_failure, -1);
@@ -253,10 +246,8 @@ static void lines_before_one_that_fails_come_once(void **state)
 	assert_int_equal(mounted->mount.counts.refused_writes, 0);
 }
 
-static void nothing_is_taken_of_what_fails_at_once(void **state)
+MOUNTED_TEST(nothing_is_taken_of_what_fails_at_once)
 {
-	struct mounted *mounted = *state;
-
 	matches_before_failure = 0;
 	assert_int_equal(write_text(mounted, BEGIN), -ENOMEM);
 	assert_sent(mounted, "");
@@ -267,10 +258,8 @@ static void nothing_is_taken_of_what_fails_at_once(void **state)
 }
 
 /* The records of a stream are not written again for another one's sake. */
-static void what_another_file_has_no_memory_for_is_counted(void **state)
+MOUNTED_TEST(what_another_file_has_no_memory_for_is_counted)
 {
-	struct mounted *mounted = *state;
-
 	mounted->handle->route->passes_all = true;
 	mounted->handle->route->next = route_make(mounted, "next");
 	matches_before_failure = 2;
@@ -280,10 +269,8 @@ static void what_another_file_has_no_memory_for_is_counted(void **state)
 }
 
 /* It is not put into the ring as it is, behind the pieces of the one before. */
-static void a_missing_newline_goes_before_the_next_line(void **state)
+MOUNTED_TEST(a_missing_newline_goes_before_the_next_line)
 {
-	struct mounted *mounted = *state;
-
 	mounted->handle->route->passes_all = true;
 	list_stream(mounted);
 	mounted->handle->route->streams->missing_newline = true;
@@ -320,10 +307,9 @@ static void take_all(struct k2hft_ring *ring)
 }
 
 /* The ring's next room goes to the next line of another handle, or to nobody. */
-static void a_missing_newline_outlives_its_file(void **state)
+MOUNTED_TEST(a_missing_newline_outlives_its_file)
 {
 	static const char *const followed[] = {"a1\n", NULL};
-	struct mounted *mounted = *state;
 
 	for (size_t way = 0; way < sizeof(followed) / sizeof(followed[0]); way++) {
 		uint32_t node;
@@ -352,18 +338,15 @@ static void a_missing_newline_outlives_its_file(void **state)
 }
 
 /* There never is room again. */
-static void a_missing_newline_ends_with_the_mount(void **state)
+MOUNTED_TEST(a_missing_newline_ends_with_the_mount)
 {
-	struct mounted *mounted = *state;
-
 	break_line(mounted);
 	k2i_write_release(&mounted->mount, mounted->handle);
 }
 
 /* Its end is paid for, so only the outlet knows that what comes is the rest of it. */
-static void the_rest_of_a_dropped_line_is_no_line(void **state)
+MOUNTED_TEST(the_rest_of_a_dropped_line_is_no_line)
 {
-	struct mounted *mounted = *state;
 	char rest[5000];
 
 	memset(rest, 'l', sizeof(rest) - 1);
@@ -382,9 +365,8 @@ static void the_rest_of_a_dropped_line_is_no_line(void **state)
 }
 
 /* An fsync(2) sends records of its file only. */
-static void a_record_is_continued_until_its_end(void **state)
+MOUNTED_TEST(a_record_is_continued_until_its_end)
 {
-	struct mounted *mounted = *state;
 	const struct k2i_node_owner owner = {.mode = S_IFREG | 0644};
 	struct k2i_handle *first;
 	uint32_t node;
@@ -404,9 +386,8 @@ static void a_record_is_continued_until_its_end(void **state)
 	assert_next(mounted->mount.lanes.lane[0].ring, 0, NULL);
 }
 
-static void what_makes_a_line_too_long_cuts_it(void **state)
+MOUNTED_TEST(what_makes_a_line_too_long_cuts_it)
 {
-	struct mounted *mounted = *state;
 	char begin_of_line[4000];
 
 	memset(begin_of_line, 'l', sizeof(begin_of_line) - 1);
@@ -420,10 +401,8 @@ static void what_makes_a_line_too_long_cuts_it(void **state)
 }
 
 /* It is judged as a whole, when its end is there. */
-static void fsync_sends_no_part_of_what_is_judged(void **state)
+MOUNTED_TEST(fsync_sends_no_part_of_what_is_judged)
 {
-	struct mounted *mounted = *state;
-
 	assert_int_equal(write_text(mounted, "a1"), 2);
 	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(answer_of(mounted, 100), 0);
@@ -435,9 +414,8 @@ static void fsync_sends_no_part_of_what_is_judged(void **state)
 }
 
 /* As of a log that was renamed: what its writer left comes before what the next one writes to the same stream. */
-static void what_was_left_in_a_stream_ends_whatever_its_file_is(void **state)
+MOUNTED_TEST(what_was_left_in_a_stream_ends_whatever_its_file_is)
 {
-	struct mounted *mounted = *state;
 	const struct k2i_node_owner owner = {.mode = S_IFREG | 0644};
 	uint32_t node;
 
@@ -458,9 +436,8 @@ static void assert_unanswered(const struct mounted *mounted)
 }
 
 /* The end of the ring that it saw is one no more. */
-static void fsync_waits_for_no_claim_that_is_given_back(void **state)
+MOUNTED_TEST(fsync_waits_for_no_claim_that_is_given_back)
 {
-	struct mounted *mounted = *state;
 	struct k2hft_producer *other;
 	void *claim;
 
@@ -482,9 +459,8 @@ static void fsync_waits_for_no_claim_that_is_given_back(void **state)
  * A successor: nothing goes on or is answered before the kernel has sent it again, whatever room there is; who has gone
  * meanwhile has written nothing.
  */
-static void what_waited_for_a_worker_that_died_goes_on(void **state)
+MOUNTED_TEST(what_waited_for_a_worker_that_died_goes_on)
 {
-	struct mounted *mounted = *state;
 	struct k2i_mount *mount = &mounted->mount;
 
 	mounted->handle->route->passes_all = true;
@@ -516,10 +492,8 @@ static void what_waited_for_a_worker_that_died_goes_on(void **state)
 }
 
 /* It is held as before, and its end comes. */
-static void what_fsync_has_no_memory_for_is_not_lost(void **state)
+MOUNTED_TEST(what_fsync_has_no_memory_for_is_not_lost)
 {
-	struct mounted *mounted = *state;
-
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1"), 2);
 	no_memory = true;
@@ -532,9 +506,8 @@ static void what_fsync_has_no_memory_for_is_not_lost(void **state)
 }
 
 /* The next writer is told, and the record that was left without its end comes before his in the end. */
-static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
+MOUNTED_TEST(what_cannot_be_ended_for_another_writer_is_not_lost)
 {
-	struct mounted *mounted = *state;
 	struct k2i_handle *closed;
 
 	closed = mounted->handle;
@@ -558,9 +531,8 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 }
 
 /* The kernel says so once, and nobody can end a writer who waits in the park then. */
-static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
+MOUNTED_TEST(a_write_that_waits_for_the_page_cache_is_interrupted)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file file = {.next = NULL};
 
 	mounted->handle->route->passes_all = true;
@@ -578,9 +550,8 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 }
 
 /* The mount ends with a full ring: of a write out of the page cache all was taken, a line is pending and one has only begun. */
-static void what_was_taken_is_counted_when_there_is_no_room_in_the_end(void **state)
+MOUNTED_TEST(what_was_taken_is_counted_when_there_is_no_room_in_the_end)
 {
-	struct mounted *mounted = *state;
 	const struct k2i_write write = {.unique = 1, .data = "a1\na2", .bytes = 5, .answer_bytes = 5};
 
 	mounted->handle->route->passes_all = true;
@@ -589,34 +560,4 @@ static void what_was_taken_is_counted_when_there_is_no_room_in_the_end(void **st
 	k2i_write_end_all(&mounted->mount);
 	k2i_queue_abandon(&mounted->mount, -ECONNABORTED);
 	assert_int_equal(mounted->mount.counts.lost_records, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_full_ring_costs_no_look_at_what_is_pending, place_make, place_end),
-		cmocka_unit_test_setup_teardown(what_is_pending_goes_with_its_number_of_records, place_make, place_end),
-		cmocka_unit_test_setup_teardown(a_dropped_rest_ends_its_line, place_make, place_end),
-		cmocka_unit_test_setup_teardown(a_dropped_rest_of_a_block_has_no_line_end, place_make, place_end),
-		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
-		MOUNTED_TEST(lines_before_one_that_fails_come_once),
-		MOUNTED_TEST(what_another_file_has_no_memory_for_is_counted),
-		MOUNTED_TEST(a_missing_newline_goes_before_the_next_line),
-		MOUNTED_TEST(a_missing_newline_outlives_its_file),
-		MOUNTED_TEST(a_missing_newline_ends_with_the_mount),
-		MOUNTED_TEST(the_rest_of_a_dropped_line_is_no_line),
-		MOUNTED_TEST(a_record_is_continued_until_its_end),
-		MOUNTED_TEST(what_makes_a_line_too_long_cuts_it),
-		MOUNTED_TEST(fsync_sends_no_part_of_what_is_judged),
-		MOUNTED_TEST(what_was_left_in_a_stream_ends_whatever_its_file_is),
-		MOUNTED_TEST(fsync_waits_for_no_claim_that_is_given_back),
-		MOUNTED_TEST(what_waited_for_a_worker_that_died_goes_on),
-		MOUNTED_TEST(what_fsync_has_no_memory_for_is_not_lost),
-		MOUNTED_TEST(what_cannot_be_ended_for_another_writer_is_not_lost),
-		MOUNTED_TEST(a_write_that_waits_for_the_page_cache_is_interrupted),
-		MOUNTED_TEST(nothing_is_taken_of_what_fails_at_once),
-		MOUNTED_TEST(what_was_taken_is_counted_when_there_is_no_room_in_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

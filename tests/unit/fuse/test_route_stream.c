@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* When a file gives its stream back: once, and whoever wants its number waits for that. */
+#include "unit.h"
 #include "mounted_help.h"
 
-#include <stdint.h>
 #include <sys/wait.h>
 
 #include "ring/layout.h"
 #include "uncached_help.h"
 
 /* A step that is not done is done again; the other one who writes to the stream has it still. */
-static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
+MOUNTED_TEST(a_stream_is_released_once_by_a_worker_that_dies)
 {
-	struct mounted *mounted = *state;
 	struct k2i_handle *closed;
 	pid_t worker;
 
@@ -33,9 +32,8 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 }
 
 /* It has its number until the step is done: who wants one waits for that. */
-static void the_number_of_a_closed_file_is_waited_for(void **state)
+MOUNTED_TEST(the_number_of_a_closed_file_is_waited_for)
 {
-	struct mounted *mounted = *state;
 	static char all[] = "";
 	char path[16];
 	struct k2i_route *route;
@@ -56,14 +54,4 @@ static void the_number_of_a_closed_file_is_waited_for(void **state)
 	k2i_route_close(&mounted->mount, route);
 	mounted_rule.directory = false;
 	mounted_rule.target = mounted_path;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(a_stream_is_released_once_by_a_worker_that_dies),
-		MOUNTED_TEST(the_number_of_a_closed_file_is_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages that a cut leaves in the kernel's cache, probed by processes that are waited for, but not for ever. */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
 #include "fuse/cached/truncate_probe.h"
@@ -26,9 +26,8 @@ static void marks_prepare(struct k2i_mount *mount)
 }
 
 /* A page of the two can be dropped: the rest of the mark would be taken for a record. */
-static void the_mark_of_a_cut_is_in_one_page(void **state)
+MOUNTED_TEST(the_mark_of_a_cut_is_in_one_page)
 {
-	struct mounted *mounted = *state;
 	static const struct {
 		uint64_t before, after, bytes;
 	} cuts[] = {{5000, 0, 8}, {5000, 4088, 8}, {5000, 4089, 7}, {5000, 4095, 1}, {5000, 4096, 8}, {3, 0, 3}};
@@ -65,10 +64,8 @@ static void stop_device(const struct mounted *mounted)
 }
 
 /* In vain first by a process that can be killed, then by one that can't: a cut is waited for no longer. */
-static void a_mark_that_takes_too_long_is_not_waited_for(void **state)
+MOUNTED_TEST(a_mark_that_takes_too_long_is_not_waited_for)
 {
-	struct mounted *mounted = *state;
-
 	marks_prepare(&mounted->mount);
 	stop_device(mounted);
 	for (int can_be_killed = 1; can_be_killed >= 0; can_be_killed--) {
@@ -96,9 +93,8 @@ static void a_mark_that_takes_too_long_is_not_waited_for(void **state)
 }
 
 /* A probe of a worker that died can come late, and its bytes would be in the data behind the next cut. */
-static void a_mark_waits_for_those_before(void **state)
+MOUNTED_TEST(a_mark_waits_for_those_before)
 {
-	struct mounted *mounted = *state;
 	bool gone_on[2] = {false, false};
 	struct k2i_truncate_probe cuts[2] = {{.then = go_on, .argument = &gone_on[0]},
 					     {.then = go_on, .argument = &gone_on[1]}};
@@ -125,15 +121,4 @@ static void a_mark_waits_for_those_before(void **state)
 	assert_int_equal(cuts[1].bytes, 8);
 	assert_int_equal(poll(&device, 1, 0), 1);
 	assert_int_equal(close(ends[1]), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(the_mark_of_a_cut_is_in_one_page),
-		MOUNTED_TEST(a_mark_that_takes_too_long_is_not_waited_for),
-		MOUNTED_TEST(a_mark_waits_for_those_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages that the kernel's cache has given and that can't be taken, for lack of memory; pages of a file that is cut. */
+#include "unit.h"
 #include "mounted_help.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
 #include "fuse/cached/write_mode.h"
@@ -47,9 +47,8 @@ static int give(struct mounted *mounted, uint64_t offset, const char *text)
 	return answer_of(mounted, unique);
 }
 
-static void what_is_kept_behind_a_gap_is_counted(void **state)
+MOUNTED_TEST(what_is_kept_behind_a_gap_is_counted)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 
 	no_memory = true;
@@ -68,9 +67,8 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 }
 
 /* Nobody has written what is missing. */
-static void what_is_kept_behind_a_hole_is_sent(void **state)
+MOUNTED_TEST(what_is_kept_behind_a_hole_is_sent)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 
 	assert_int_equal(give(mounted, 10, "a1\n"), 3);
@@ -85,9 +83,8 @@ static void what_is_kept_behind_a_hole_is_sent(void **state)
 }
 
 /* There is some again. */
-static void what_waits_for_memory_goes_when_its_file_is_closed(void **state)
+MOUNTED_TEST(what_waits_for_memory_goes_when_its_file_is_closed)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 
 	assert_int_equal(give(mounted, 3, "a2\n"), 3);
@@ -101,9 +98,8 @@ static void what_waits_for_memory_goes_when_its_file_is_closed(void **state)
 }
 
 /* The mount has begun to end: who wrote it is told. */
-static void what_is_refused_is_not_kept(void **state)
+MOUNTED_TEST(what_is_refused_is_not_kept)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 
 	mounted->mount.ending = true;
@@ -114,9 +110,8 @@ static void what_is_refused_is_not_kept(void **state)
 }
 
 /* A process that opens the file is told, and a record in it without its end stays. */
-static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
+MOUNTED_TEST(what_cannot_be_ended_for_another_writer_is_not_lost)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file, *second;
 
 	file = writer_open(mounted);
@@ -135,9 +130,8 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 }
 
 /* Two writers who do not append would overwrite each other there; what a direct one has written may not be counted yet. */
-static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(void **state)
+MOUNTED_TEST(who_appends_to_what_nobody_writes_directly_goes_through_the_cache)
 {
-	struct mounted *mounted = *state;
 	static const int others[] = {O_RDWR | O_APPEND, O_WRONLY, O_RDONLY | O_APPEND, O_WRONLY | O_APPEND | O_DIRECT};
 	const int append = O_WRONLY | O_APPEND | O_CREAT;
 	const struct k2i_rule_match *match;
@@ -167,9 +161,8 @@ static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(vo
 }
 
 /* It ends what the last of them leaves, and has its process if it is the only one. */
-static void several_write_to_a_file(void **state)
+MOUNTED_TEST(several_write_to_a_file)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted), *third;
 
 	(void)writer_open(mounted);
@@ -200,10 +193,8 @@ static unsigned told_attributes(struct mounted *mounted)
 }
 
 /* A record ends with its writer, although nothing of it is held: fsync(2) has sent all of it, or it is over BYTELIMIT. */
-static void what_the_next_writer_appends_is_no_rest(void **state)
+MOUNTED_TEST(what_the_next_writer_appends_is_no_rest)
 {
-	struct mounted *mounted = *state;
-
 	for (int sent = 0; sent < 2; sent++) {
 		struct k2i_cached_file *file, *second;
 
@@ -225,9 +216,8 @@ static void what_the_next_writer_appends_is_no_rest(void **state)
 	}
 }
 
-static void an_append_after_a_pause_is_asked_for_at_once(void **state)
+MOUNTED_TEST(an_append_after_a_pause_is_asked_for_at_once)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 
 	file->left = true;
@@ -240,9 +230,8 @@ static void an_append_after_a_pause_is_asked_for_at_once(void **state)
 }
 
 /* Attributes that the kernel was told before are believed no more; others that it is told meanwhile are not to be believed. */
-static void appends_wait_while_many_wait_for_room(void **state)
+MOUNTED_TEST(appends_wait_while_many_wait_for_room)
 {
-	struct mounted *mounted = *state;
 	struct k2i_mount *mount = &mounted->mount;
 	struct k2i_cached_file *file = writer_open(mounted);
 
@@ -272,9 +261,8 @@ static void appends_wait_while_many_wait_for_room(void **state)
 }
 
 /* The kernel keeps a file locked that somebody syncs. */
-static void appends_wait_for_who_syncs_their_file(void **state)
+MOUNTED_TEST(appends_wait_for_who_syncs_their_file)
 {
-	struct mounted *mounted = *state;
 	struct k2i_mount *mount = &mounted->mount;
 	uint32_t node = mounted->handle->node;
 	struct k2i_cached_file *file = writer_open(mounted);
@@ -294,9 +282,8 @@ static void appends_wait_for_who_syncs_their_file(void **state)
 }
 
 /* Where the file ended when it was cut is no end of it any more; and what is too much is answered when it is through. */
-static void what_is_parked_counts_once(void **state)
+MOUNTED_TEST(what_is_parked_counts_once)
 {
-	struct mounted *mounted = *state;
 	struct k2i_write write = {.unique = 1000, .data = "a2\n", .bytes = 3, .answer_bytes = 3};
 	struct k2i_cached_file *file = writer_open(mounted);
 	char byte;
@@ -334,9 +321,8 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 /*
  * Until then its pages are the old ones: not even one that was read again meanwhile says anything else.
  */
-static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
+MOUNTED_TEST(a_cut_is_done_when_its_mark_makes_way_for_a_record)
 {
-	struct mounted *mounted = *state;
 	const struct k2i_truncate_probe probe = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(probe.value)};
 	const char zeros[64] = "";
 	struct k2i_cached_file *file = writer_open(mounted);
@@ -368,9 +354,8 @@ static void answer(struct mounted *mounted, uint64_t number, const char *text)
 }
 
 /* An answer to a question that is older than the wait may not have all. */
-static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **state)
+MOUNTED_TEST(who_waits_goes_on_when_a_younger_question_has_nothing_more)
 {
-	struct mounted *mounted = *state;
 	bool gone_on[3] = {false, false, false};
 	struct k2i_cached_file *file = writer_open(mounted);
 	struct k2i_mount *mount = &mounted->mount;
@@ -396,9 +381,8 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 }
 
 /* A page of zeros shows nothing: zeros can be a record. */
-static void a_cut_is_done_when_the_kernel_goes_on(void **state)
+MOUNTED_TEST(a_cut_is_done_when_the_kernel_goes_on)
 {
-	struct mounted *mounted = *state;
 	const struct k2i_truncate_probe probe = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(probe.value)};
 	struct k2i_cached_file *file = writer_open(mounted);
 	struct k2i_node_entry *entry;
@@ -420,9 +404,8 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 }
 
 /* Nothing is appended any more that would make the kernel show that the cut is done. */
-static void who_waits_behind_a_cut_goes_on(void **state)
+MOUNTED_TEST(who_waits_behind_a_cut_goes_on)
 {
-	struct mounted *mounted = *state;
 	const struct k2i_truncate_probe probe = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(probe.value)};
 	struct k2i_write answers[] = {{.data = (const char *)&probe.value, .bytes = sizeof(probe.value)}, {.bytes = 0}};
 	struct k2i_cached_file *file = writer_open(mounted);
@@ -442,9 +425,8 @@ static void who_waits_behind_a_cut_goes_on(void **state)
  * While somebody appends, what is missing in front can still come. When the file is left alone, for which nothing new is to
  * come many times in a row, nothing does, and the kernel is told.
  */
-static void a_hole_is_passed_when_the_file_is_left(void **state)
+MOUNTED_TEST(a_hole_is_passed_when_the_file_is_left)
 {
-	struct mounted *mounted = *state;
 	struct fuse_out_header told = {.error = 0};
 	struct k2i_cached_file *file = writer_open(mounted);
 
@@ -465,9 +447,8 @@ static void a_hole_is_passed_when_the_file_is_left(void **state)
 }
 
 /* There is no room for an answer; and what waits for one is unknown to a successor, since its request comes again. */
-static void nothing_is_asked_while_something_is_parked(void **state)
+MOUNTED_TEST(nothing_is_asked_while_something_is_parked)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
 
@@ -488,9 +469,8 @@ static void nothing_is_asked_while_something_is_parked(void **state)
 }
 
 /* Its size is the watermark, behind which the kernel has what is to come. */
-static void what_another_file_brings_is_not_counted(void **state)
+MOUNTED_TEST(what_another_file_brings_is_not_counted)
 {
-	struct mounted *mounted = *state;
 	struct k2i_queued item = {.kind = K2I_QUEUED_WRITE, .bytes = 3, .cached = true, .handle = mounted->handle};
 	struct k2i_cached_file *file = writer_open(mounted);
 
@@ -507,9 +487,8 @@ static void what_another_file_brings_is_not_counted(void **state)
 }
 
 /* Its record is sent then, and who comes next gets the request again. */
-static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
+MOUNTED_TEST(a_worker_that_dies_in_the_last_close_leaves_the_file)
 {
-	struct mounted *mounted = *state;
 	struct k2i_cached_file *file = writer_open(mounted);
 	pid_t worker;
 
@@ -527,32 +506,4 @@ static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 	assert_null(mounted->mount.pull->first);
 	assert_int_equal(mounted->mount.handles->open_count, 1);
 	assert_sent(mounted, "a1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOUNTED_TEST(what_is_kept_behind_a_gap_is_counted),
-		MOUNTED_TEST(what_is_kept_behind_a_hole_is_sent),
-		MOUNTED_TEST(what_waits_for_memory_goes_when_its_file_is_closed),
-		MOUNTED_TEST(what_is_refused_is_not_kept),
-		MOUNTED_TEST(what_cannot_be_ended_for_another_writer_is_not_lost),
-		MOUNTED_TEST(a_cut_is_done_when_its_mark_makes_way_for_a_record),
-		MOUNTED_TEST(who_appends_to_what_nobody_writes_directly_goes_through_the_cache),
-		MOUNTED_TEST(several_write_to_a_file),
-		MOUNTED_TEST(what_the_next_writer_appends_is_no_rest),
-		MOUNTED_TEST(an_append_after_a_pause_is_asked_for_at_once),
-		MOUNTED_TEST(appends_wait_while_many_wait_for_room),
-		MOUNTED_TEST(appends_wait_for_who_syncs_their_file),
-		MOUNTED_TEST(what_is_parked_counts_once),
-		MOUNTED_TEST(who_waits_goes_on_when_a_younger_question_has_nothing_more),
-		MOUNTED_TEST(a_cut_is_done_when_the_kernel_goes_on),
-		MOUNTED_TEST(who_waits_behind_a_cut_goes_on),
-		MOUNTED_TEST(a_hole_is_passed_when_the_file_is_left),
-		MOUNTED_TEST(nothing_is_asked_while_something_is_parked),
-		MOUNTED_TEST(what_another_file_brings_is_not_counted),
-		MOUNTED_TEST(a_worker_that_dies_in_the_last_close_leaves_the_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

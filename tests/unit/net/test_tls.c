@@ -3,24 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "unit.h"
 #include "folder_help.h"
 #include "net/tls/state.h"
 #include "net/transport.h"
@@ -79,9 +71,8 @@ static void key_line_try(int name_bytes, int key_digits, const char *said)
 	key_file_try(line, (size_t)bytes, said);
 }
 
-static void test_key_files(void **state)
+TEST(test_key_files)
 {
-	(void)state;
 	key_line_try(1, 32, "");
 	key_line_try(128, 128, "");
 	key_line_try(129, 128, "must be 1 to 128 characters");
@@ -148,8 +139,6 @@ static int pair_end(void **state)
 	return 0;
 }
 
-#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_make, pair_end)
-
 static void refused(const char *client_line, const char *server_line)
 {
 	struct pair pair;
@@ -167,9 +156,8 @@ static void refused(const char *client_line, const char *server_line)
 	pair_close(&pair);
 }
 
-static void test_keys_differ(void **state)
+TEST(test_keys_differ)
 {
-	(void)state;
 	refused(KEY, OTHER_KEY);
 	refused(KEY, OTHER_NAME);
 }
@@ -215,10 +203,10 @@ static void transfer(struct pair *pair, size_t total, size_t piece, size_t room)
 	free(source);
 }
 
-static void test_bytes_arrive_as_they_were(void **state)
-{
-	struct pair *pair = *state;
+#define PAIR_TEST(name) FIXTURE_TEST(name, struct pair *pair, pair_make, pair_end)
 
+PAIR_TEST(test_bytes_arrive_as_they_were)
+{
 	transfer(pair, 3000000, 40, 65536);
 	transfer(pair, 100000, 1, 1);
 	transfer(pair, 1000000, 700000, 16385);
@@ -238,9 +226,8 @@ int __wrap_SSL_version(const SSL *ssl)
 }
 
 /* TLS 1.2 makes no new keys: the connection ends before the one that it has was used too often. */
-static void test_old_keys_end(void **state)
+PAIR_TEST(test_old_keys_end)
 {
-	struct pair *pair = *state;
 	unsigned char byte = 1;
 	struct iovec piece = {&byte, 1};
 
@@ -254,9 +241,8 @@ static void test_old_keys_end(void **state)
 }
 
 /* A full socket takes nothing, and nothing of what was taken before is lost. */
-static void test_a_full_socket_loses_nothing(void **state)
+PAIR_TEST(test_a_full_socket_loses_nothing)
 {
-	struct pair *pair = *state;
 	static unsigned char bytes[300000];
 	struct iovec piece = {bytes, sizeof(bytes)};
 	size_t taken = 0, got = 0;
@@ -287,9 +273,8 @@ ssize_t __wrap_send(int descriptor, const void *bytes, size_t byte_count, int fl
 }
 
 /* They go with the end of the connection, if not before: who takes them for not written sends them again. */
-static void test_what_was_not_sent_counts(void **state)
+PAIR_TEST(test_what_was_not_sent_counts)
 {
-	struct pair *pair = *state;
 	unsigned char bytes[1000];
 	struct iovec piece = {bytes, sizeof(bytes)};
 
@@ -305,9 +290,8 @@ static void test_what_was_not_sent_counts(void **state)
 	assert_int_equal(k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes)), 0);
 }
 
-static void test_one_way_ends(void **state)
+PAIR_TEST(test_one_way_ends)
 {
-	struct pair *pair = *state;
 	unsigned char bytes[16] = "end";
 	struct iovec piece = {bytes, 4};
 
@@ -323,9 +307,8 @@ static void test_one_way_ends(void **state)
 }
 
 /* That somebody changed, or put there. */
-static void test_changed_bytes_end_it(void **state)
+PAIR_TEST(test_changed_bytes_end_it)
 {
-	struct pair *pair = *state;
 	unsigned char byte;
 
 	assert_int_equal(send(pair->ends[0].descriptor, "\x17\x03\x03\x00\x20 not encrypted by this key at all", 37, 0),
@@ -353,9 +336,8 @@ static int unread_bytes(const struct k2i_transport *end)
 }
 
 /* A peer that sends nothing but such holds the reader no longer than others, and takes no more memory than others. */
-static void test_new_keys_only(void **state)
+PAIR_TEST(test_new_keys_only)
 {
-	struct pair *pair = *state;
 	unsigned char byte;
 	ssize_t got = -EAGAIN;
 	int before;
@@ -380,9 +362,8 @@ static void test_new_keys_only(void **state)
 	assert_non_null(strstr(k2i_transport_reason(&pair->ends[1], -EPROTO), "does not read the answers"));
 }
 
-static void test_begins(void **state)
+TEST(test_begins)
 {
-	(void)state;
 	assert_true(k2i_tls_begins("\x16", 1));
 	assert_true(k2i_tls_begins("\x16\x03\x01", 3));
 	assert_false(k2i_tls_begins("\x16\x02\x01", 3));
@@ -409,7 +390,7 @@ static int hello_begin(const unsigned char *bytes, size_t byte_count)
 }
 
 /* Room for a message is not made before its length is known to be sensible. */
-static void test_long_hello(void **state)
+TEST(test_long_hello)
 {
 	static const unsigned char longest[] = {0x16, 3, 1, 0x40, 0, 1, 0, 0x40, 0};
 	static const unsigned char too_long[] = {0x16, 3, 1, 0x40, 0, 1, 0, 0x40, 1};
@@ -417,7 +398,6 @@ static void test_long_hello(void **state)
 	/* The length's middle byte is in another record, and these are that record's header. */
 	static const unsigned char crumbs[] = {0x16, 3, 1, 0, 2, 1, 0, 0x16, 3};
 
-	(void)state;
 	assert_int_equal(hello_begin(longest, sizeof(longest)), -EAGAIN);
 	assert_int_equal(hello_begin(too_long, sizeof(too_long)), -EPROTO);
 	assert_int_equal(hello_begin(much_too_long, sizeof(much_too_long)), -EPROTO);
@@ -436,13 +416,12 @@ DIR *__wrap_opendir(const char *name)
 }
 
 /* Only one of them is to be mended by openssl rehash. */
-static void test_authority_directory(void **state)
+TEST(test_authority_directory)
 {
 	struct k2i_tls_settings settings = {.authority = "/proc/self/fd"};
 	struct k2i_tls_context *context;
 	struct k2i_tls_problem problem;
 
-	(void)state;
 	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), -EINVAL);
 	assert_int_equal(problem.part, K2I_TLS_AUTHORITY);
 	assert_string_equal(problem.text, "/proc/self/fd has no certificate under the name of its hash; "
@@ -467,9 +446,8 @@ static void certificate_try(const char *certificate, const char *private_key, en
 }
 
 /* The cause is said, not that a part of OpenSSL has failed because of it. */
-static void test_files_that_are_no_certificates(void **state)
+TEST(test_files_that_are_no_certificates)
 {
-	(void)state;
 	certificate_try("/dev/null", "/dev/null", K2I_TLS_CERTIFICATE,
 			"/dev/null is not a certificate in PEM form: no start line");
 	certificate_try("/", "/dev/null", K2I_TLS_CERTIFICATE, "/: Is a directory");
@@ -477,12 +455,11 @@ static void test_files_that_are_no_certificates(void **state)
 }
 
 /* "logs.example." is looked up as it is, in no other domain; a certificate is for "logs.example". */
-static void test_name_with_a_dot_behind_it(void **state)
+TEST(test_name_with_a_dot_behind_it)
 {
 	struct k2i_tls_context *context = context_open(KEY, false);
 	struct k2i_tls *tls;
 
-	(void)state;
 	assert_int_equal(k2i_tls_open(context, -1, "logs.example.", &tls), 0);
 	assert_string_equal(X509_VERIFY_PARAM_get0_host(SSL_get0_param(tls->ssl), 0), "logs.example");
 	assert_string_equal(SSL_get_servername(tls->ssl, TLSEXT_NAMETYPE_host_name), "logs.example");
@@ -537,13 +514,12 @@ static void *pipe_writer_run(void *argument)
 }
 
 /* A program that another thread executes at that moment, as another user perhaps, must not have it. */
-static void test_private_key_is_closed_on_exec(void **state)
+TEST(test_private_key_is_closed_on_exec)
 {
 	char certificate[300], private_key[300];
 	struct pipe_writer writer = {.path = private_key};
 	pthread_t thread;
 
-	(void)state;
 	(void)snprintf(certificate, sizeof(certificate), "%s/certificate", folder);
 	(void)snprintf(private_key, sizeof(private_key), "%s/pipe", folder);
 	certificate_make(certificate);
@@ -608,11 +584,10 @@ static unsigned names_ask(bool found)
 	return asked;
 }
 
-static void test_peer_names(void **state)
+TEST(test_peer_names)
 {
 	static char names[32 * 1024];
 
-	(void)state;
 	assert_int_equal(names_ask(false), 0);
 	peer_certificate = X509_new();
 	assert_int_equal(names_ask(false), 0);
@@ -638,26 +613,4 @@ static void test_peer_names(void **state)
 	peer_certificate = NULL;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys_differ),
-		PAIR_TEST(test_bytes_arrive_as_they_were),
-		PAIR_TEST(test_old_keys_end),
-		PAIR_TEST(test_a_full_socket_loses_nothing),
-		PAIR_TEST(test_what_was_not_sent_counts),
-		PAIR_TEST(test_one_way_ends),
-		PAIR_TEST(test_changed_bytes_end_it),
-		PAIR_TEST(test_new_keys_only),
-		cmocka_unit_test(test_begins),
-		cmocka_unit_test(test_long_hello),
-		cmocka_unit_test(test_authority_directory),
-		cmocka_unit_test(test_files_that_are_no_certificates),
-		cmocka_unit_test(test_name_with_a_dot_behind_it),
-		cmocka_unit_test(test_private_key_is_closed_on_exec),
-		cmocka_unit_test(test_peer_names),
-		cmocka_unit_test(test_key_files),
-	};
-
-	return cmocka_run_group_tests(tests, folder_begin, folder_end);
-}
+UNIT_GROUP(folder_begin, folder_end)

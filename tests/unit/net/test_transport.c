@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "client_peer.h"
 
 #include <netdb.h>
@@ -39,13 +40,12 @@ static void connection_open(struct k2i_transport *transport, const char *port)
 }
 
 /* Records go at once, and a connection to a host that is gone ends by itself. */
-static void a_connection_is_set_up(void **state)
+TEST(a_connection_is_set_up)
 {
 	struct k2i_transport transport;
 	char port[8];
 	int listener = listen_at(0, port);
 
-	(void)state;
 	connection_open(&transport, port);
 	assert_int_equal(k2i_transport_connect_end(&transport), 0);
 	assert_int_equal(number_option(transport.descriptor, IPPROTO_TCP, TCP_NODELAY), 1);
@@ -56,12 +56,11 @@ static void a_connection_is_set_up(void **state)
 	(void)close(listener);
 }
 
-static void nobody_is_there(void **state)
+TEST(nobody_is_there)
 {
 	struct k2i_transport transport;
 	char port[8];
 
-	(void)state;
 	(void)close(listen_at(0, port));
 	connection_open(&transport, port);
 	assert_int_equal(k2i_transport_connect_end(&transport), -ECONNREFUSED);
@@ -69,13 +68,12 @@ static void nobody_is_there(void **state)
 }
 
 /* As it happens when nobody listens and the kernel gives the connection's near end the very port that it goes to. */
-static void a_connection_to_itself_is_none(void **state)
+TEST(a_connection_to_itself_is_none)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t address_bytes = sizeof(address);
 	struct k2i_transport transport = {.descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 
-	(void)state;
 	assert_true(transport.descriptor >= 0);
 	assert_int_equal(bind(transport.descriptor, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(getsockname(transport.descriptor, (struct sockaddr *)&address, &address_bytes), 0);
@@ -162,12 +160,11 @@ static int pacing_look(void)
 		       : PACING_WRONG;
 }
 
-static void only_on_loopback_nothing_is_paced(void **state)
+TEST(only_on_loopback_nothing_is_paced)
 {
 	int status;
 	pid_t child = fork();
 
-	(void)state;
 	assert_true(child >= 0);
 	if (child == 0)
 		_exit(pacing_look());
@@ -181,7 +178,7 @@ static void only_on_loopback_nothing_is_paced(void **state)
 }
 
 /* Bytes that the peer does not read stay here in the end, and it is the peer that holds them back. */
-static void who_does_not_read_is_seen(void **state)
+TEST(who_does_not_read_is_seen)
 {
 	static uint8_t block[1024 * 1024];
 	const struct iovec piece = {block, sizeof(block)};
@@ -190,7 +187,6 @@ static void who_does_not_read_is_seen(void **state)
 	int listener = listen_at(0, port);
 	ssize_t count;
 
-	(void)state;
 	connection_open(&transport, port);
 	assert_int_equal(k2i_transport_unconfirmed_bytes(&transport), 0);
 	assert_int_equal(k2i_transport_unsent_bytes(&transport), 0);
@@ -205,15 +201,4 @@ static void who_does_not_read_is_seen(void **state)
 	assert_true(k2i_transport_unconfirmed_bytes(&transport) >= k2i_transport_unsent_bytes(&transport));
 	k2i_transport_close(&transport);
 	(void)close(listener);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_is_set_up),         cmocka_unit_test(nobody_is_there),
-		cmocka_unit_test(a_connection_to_itself_is_none), cmocka_unit_test(only_on_loopback_nothing_is_paced),
-		cmocka_unit_test(who_does_not_read_is_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

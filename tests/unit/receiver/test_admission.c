@@ -3,15 +3,9 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/clock.h"
 #include "receiver/listen/admission.h"
 
@@ -164,11 +158,10 @@ static enum k2i_verdict ask_to_the_end(struct k2i_admission *admission, const ch
 	return ask(admission, text, 2);
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	struct k2i_admission *admission = opened("192.0.2.[8-9]");
 
-	(void)state;
 	assert_int_equal(ask(admission, "192.0.2.8", 1), K2I_VERDICT_ADMITTED);
 	assert_int_equal(asked, 0);
 	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_REFUSED);
@@ -176,11 +169,10 @@ static void test_addresses(void **state)
 	closed(admission);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	struct k2i_admission *admission = opened("h[3-5].example");
 
-	(void)state;
 	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
 	assert_int_equal(ask_to_the_end(admission, "192.0.2.1"), K2I_VERDICT_REFUSED);
 	assert_string_equal(reason, "its address has no name");
@@ -198,12 +190,11 @@ static void test_names(void **state)
 }
 
 /* Answers for names that are not those of now count no more. */
-static void test_change(void **state)
+TEST(test_change)
 {
 	struct k2i_admission *admission = opened(NULL);
 	unsigned number;
 
-	(void)state;
 	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
 	assert_int_equal(asked, 0);
 	k2i_admission_change(admission, hosts_of("h3.example"));
@@ -247,14 +238,13 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 }
 
 /* A minute; what the name server did not know, ten seconds. */
-static void test_remembered(void **state)
+TEST(test_remembered)
 {
 	static const char *const addresses[] = {"192.0.2.3", "192.0.2.1", "192.0.2.4", "192.0.2.2", "192.0.2.5"};
 	static const unsigned seconds[] = {50, 50, 50, 5, 5};
 	struct k2i_admission *admission = opened("h[3-5].example");
 	unsigned number;
 
-	(void)state;
 	for (number = 0; number < 5; number++) {
 		(void)ask_to_the_end(admission, addresses[number]);
 		later_ns += seconds[number] * UINT64_C(1000000000);
@@ -267,13 +257,12 @@ static void test_remembered(void **state)
 }
 
 /* However many there are, they take nobody's place. */
-static void test_many_refused(void **state)
+TEST(test_many_refused)
 {
 	struct k2i_admission *admission = opened("h3.example");
 	char text[32];
 	unsigned number;
 
-	(void)state;
 	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
 	for (number = 0; number < 600; number++) {
 		(void)snprintf(text, sizeof(text), "10.0.%u.%u", number / 100, 100 + number % 100);
@@ -294,11 +283,10 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 }
 
 /* A peer that was not looked up for lack of a thread is when it comes again. */
-static void test_no_thread(void **state)
+TEST(test_no_thread)
 {
 	struct k2i_admission *admission = opened("h3.example");
 
-	(void)state;
 	threads_refused = true;
 	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_LATER);
 	threads_refused = false;
@@ -308,13 +296,12 @@ static void test_no_thread(void **state)
 	closed(admission);
 }
 
-static void test_stuck(void **state)
+TEST(test_stuck)
 {
 	struct k2i_admission *admission = opened("h[3-5].example");
 	char text[32];
 	unsigned number, busy = 0, later = 0;
 
-	(void)state;
 	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
 	for (number = 0; number < 1000; number++) {
 		(void)snprintf(text, sizeof(text), "198.51.%u.%u", 100 + number / 250, 3 + number % 250);
@@ -347,14 +334,13 @@ static void test_stuck(void **state)
 }
 
 /* The owner of an address gives it any name; only the name's owner says that it leads there. */
-static void test_the_systems_names(void **state)
+TEST(test_the_systems_names)
 {
 	struct sockaddr_in own = {.sin_family = AF_INET}, other = {.sin_family = AF_INET};
 	struct sockaddr_in6 local = {.sin6_family = AF_INET6, .sin6_scope_id = 1};
 	struct sockaddr_storage address;
 	char text[K2I_LOOKUP_NAME_ROOM];
 
-	(void)state;
 	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &own.sin_addr), 1);
 	assert_int_equal(inet_pton(AF_INET, "192.0.2.1", &other.sin_addr), 1);
 	assert_int_equal(inet_pton(AF_INET6, "fe80::1", &local.sin6_addr), 1);
@@ -367,16 +353,4 @@ static void test_the_systems_names(void **state)
 	assert_int_equal(k2i_lookup_system.leads_to("fe80::1", &address), 0);
 	k2i_lookup_text(&address, text);
 	assert_string_equal(text, "fe80::1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses),    cmocka_unit_test(test_names),
-		cmocka_unit_test(test_change),       cmocka_unit_test(test_remembered),
-		cmocka_unit_test(test_many_refused), cmocka_unit_test(test_no_thread),
-		cmocka_unit_test(test_stuck),        cmocka_unit_test(test_the_systems_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/connection/buffer.h"
 
 #define LARGE_SHARE (K2I_BUFFER_BYTES - K2I_BUFFER_BYTES_MIN)
@@ -49,12 +43,13 @@ static bool received(const struct k2i_buffer *buffer)
 	return true;
 }
 
-static void one_buffer_serves_connections_in_turn(void **state)
+#define CASE(name) FIXTURE_TEST(name, void *fixture, setup, teardown)
+
+CASE(one_buffer_serves_connections_in_turn)
 {
 	struct k2i_buffer first = {0}, second = {0};
 	uint8_t *bytes;
 
-	(void)state;
 	k2i_buffer_widen(&pool, &first);
 	assert_int_equal(first.capacity, K2I_BUFFER_BYTES);
 	bytes = first.bytes;
@@ -67,12 +62,11 @@ static void one_buffer_serves_connections_in_turn(void **state)
 	k2i_buffer_release(&pool, &second);
 }
 
-static void a_short_rest_moves_away_and_back(void **state)
+CASE(a_short_rest_moves_away_and_back)
 {
 	struct k2i_buffer buffer = {0};
 	uint8_t *bytes;
 
-	(void)state;
 	k2i_buffer_widen(&pool, &buffer);
 	bytes = buffer.bytes;
 	receive(&buffer, 1000);
@@ -89,12 +83,11 @@ static void a_short_rest_moves_away_and_back(void **state)
 	k2i_buffer_release(&pool, &buffer);
 }
 
-static void a_long_rest_stays_where_it_is(void **state)
+CASE(a_long_rest_stays_where_it_is)
 {
 	struct k2i_buffer buffer = {0};
 	uint8_t *bytes;
 
-	(void)state;
 	k2i_buffer_widen(&pool, &buffer);
 	bytes = buffer.bytes;
 	receive(&buffer, K2I_BUFFER_BYTES_MIN + 1);
@@ -106,11 +99,10 @@ static void a_long_rest_stays_where_it_is(void **state)
 	k2i_buffer_release(&pool, &buffer);
 }
 
-static void a_rest_that_stays_long_takes_what_it_needs(void **state)
+CASE(a_rest_that_stays_long_takes_what_it_needs)
 {
 	struct k2i_buffer buffer = {0};
 
-	(void)state;
 	k2i_buffer_widen(&pool, &buffer);
 	receive(&buffer, K2I_BUFFER_BYTES_MIN + 1);
 	k2i_buffer_fit(&pool, &buffer);
@@ -132,11 +124,10 @@ static void a_rest_that_stays_long_takes_what_it_needs(void **state)
 	assert_int_equal(atomic_load(&budget.taken), 0);
 }
 
-static void a_small_one_is_everybodys_right(void **state)
+CASE(a_small_one_is_everybodys_right)
 {
 	struct k2i_buffer large[4] = {{0}}, buffer = {0};
 
-	(void)state;
 	for (unsigned index = 0; index < 4; index++) {
 		k2i_buffer_widen(&pool, &large[index]);
 		assert_int_equal(large[index].capacity, K2I_BUFFER_BYTES);
@@ -158,11 +149,10 @@ static void a_small_one_is_everybodys_right(void **state)
 }
 
 /* A peer that begins frames and does not end them can't take everything from those that have ended some. */
-static void an_eighth_is_for_who_has_proved_worth_it(void **state)
+CASE(an_eighth_is_for_who_has_proved_worth_it)
 {
 	struct k2i_buffer large[4] = {{0}}, begun = {0}, proved = {.proved = true};
 
-	(void)state;
 	for (unsigned index = 0; index < 4; index++)
 		k2i_buffer_widen(&pool, &large[index]);
 	assert_int_equal(k2i_buffer_grow(&pool, &begun, K2I_BUFFER_BYTES), 0);
@@ -185,11 +175,10 @@ static void an_eighth_is_for_who_has_proved_worth_it(void **state)
 }
 
 /* A spare is of one size: who needs another size gets its memory. */
-static void a_frame_that_grows_takes_the_spares_memory(void **state)
+CASE(a_frame_that_grows_takes_the_spares_memory)
 {
 	struct k2i_buffer large[3] = {{0}}, buffer = {0};
 
-	(void)state;
 	k2i_buffer_widen(&pool, &buffer);
 	for (unsigned index = 0; index < 3; index++)
 		k2i_buffer_widen(&pool, &large[index]);
@@ -205,11 +194,10 @@ static void a_frame_that_grows_takes_the_spares_memory(void **state)
 	k2i_buffer_release(&pool, &large[2]);
 }
 
-static void what_nobody_needs_is_given_up(void **state)
+CASE(what_nobody_needs_is_given_up)
 {
 	struct k2i_buffer buffers[3] = {{0}};
 
-	(void)state;
 	for (unsigned index = 0; index < 3; index++)
 		k2i_buffer_widen(&pool, &buffers[index]);
 	for (unsigned index = 0; index < 3; index++)
@@ -227,11 +215,10 @@ static void what_nobody_needs_is_given_up(void **state)
 	assert_int_equal(atomic_load(&budget.taken), 0);
 }
 
-static void a_loop_keeps_one_spare_while_others_starve(void **state)
+CASE(a_loop_keeps_one_spare_while_others_starve)
 {
 	struct k2i_buffer buffers[3] = {{0}};
 
-	(void)state;
 	for (unsigned index = 0; index < 3; index++)
 		k2i_buffer_widen(&pool, &buffers[index]);
 	k2i_buffer_settle(&pool, &buffers[0]);
@@ -252,23 +239,4 @@ static void a_loop_keeps_one_spare_while_others_starve(void **state)
 	k2i_buffer_pool_tick(&pool);
 	assert_int_equal(pool.count, 0);
 	assert_int_equal(atomic_load(&budget.taken), 0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(one_buffer_serves_connections_in_turn),
-		CASE(a_short_rest_moves_away_and_back),
-		CASE(a_long_rest_stays_where_it_is),
-		CASE(a_rest_that_stays_long_takes_what_it_needs),
-		CASE(a_small_one_is_everybodys_right),
-		CASE(an_eighth_is_for_who_has_proved_worth_it),
-		CASE(a_frame_that_grows_takes_the_spares_memory),
-		CASE(what_nobody_needs_is_given_up),
-		CASE(a_loop_keeps_one_spare_while_others_starve),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/clock.h"
 #include "output_place.h"
 #include "receiver/sink/carry.h"
@@ -65,9 +58,8 @@ static uint64_t split(struct place *place)
 }
 
 /* Over groups, with records of others between, of the same stream too. */
-static void test_pieces_are_one_record(void **state)
+PLACE_TEST(test_pieces_are_one_record)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), blocks = stream_make(3, "blocks");
 
 	blocks.mode = K2HFT_STREAM_BINARY;
@@ -92,9 +84,8 @@ static void test_pieces_are_one_record(void **state)
 	assert_int_equal(split(place), 0);
 }
 
-static void test_a_killed_receiver_goes_on(void **state)
+PLACE_TEST(test_a_killed_receiver_goes_on)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	uint64_t before;
 
@@ -121,9 +112,8 @@ static void test_a_killed_receiver_goes_on(void **state)
 }
 
 /* The ledger does not have what was written last: it comes again. */
-static void test_a_group_that_was_not_committed(void **state)
+PLACE_TEST(test_a_group_that_was_not_committed)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two");
 	uint64_t position;
 
@@ -151,9 +141,8 @@ static void test_a_group_that_was_not_committed(void **state)
 }
 
 /* The receiver died before its first commit of a ring was in the ledger: the sender sends all of it again. */
-static void test_a_ring_that_was_not_committed(void **state)
+PLACE_TEST(test_a_ring_that_was_not_committed)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	for (int time = 0; time < 2; time++) {
@@ -174,9 +163,8 @@ static void test_a_ring_that_was_not_committed(void **state)
 }
 
 /* A sender that ended in order had its acknowledgement, and the ledger forgot its ring, before the receiver died. */
-static void test_a_ring_that_ended(void **state)
+PLACE_TEST(test_a_ring_that_ended)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	const struct k2i_sink *sink;
 
@@ -191,9 +179,8 @@ static void test_a_ring_that_ended(void **state)
 }
 
 /* An output that is as long as it can be: its chunks are put aside, and no beginning ends with them. */
-static void test_an_end_that_is_put_aside(void **state)
+PLACE_TEST(test_an_end_that_is_put_aside)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two");
 	char text[1020] = "";
 
@@ -219,9 +206,8 @@ static void test_an_end_that_is_put_aside(void **state)
 }
 
 /* A writer that died, one that begins anew, and one whose record is longer than the bound. */
-static void test_records_that_do_not_end(void **state)
+PLACE_TEST(test_records_that_do_not_end)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	const struct k2i_sink *sink;
 	char *piece = malloc(K2I_CARRIED_BYTES_MAX / 2 + 1), path[400];
@@ -261,9 +247,8 @@ static void test_records_that_do_not_end(void **state)
 }
 
 /* A FORMAT that takes records as they are goes on in the same line, and lets nothing lie. */
-static void test_another_format(void **state)
+PLACE_TEST(test_another_format)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	open_formatted(place, NULL);
@@ -277,9 +262,8 @@ static void test_another_format(void **state)
 }
 
 /* Level synced: a power cut goes back to the checkpoint, before the record's end. */
-static void test_a_power_cut(void **state)
+PLACE_TEST(test_a_power_cut)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	uint64_t position, number;
 
@@ -308,7 +292,7 @@ static void test_a_power_cut(void **state)
 	assert_int_equal(files_carried(place), 0);
 }
 
-static void test_damage(void **state)
+STATE_TEST(test_damage, setup, teardown)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
@@ -335,22 +319,4 @@ static void test_damage(void **state)
 	expect_file(place, "one", "<ab>\n");
 	restart(place, &one, "<%J>\n");
 	expect_file(place, "one", "<ab>\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_pieces_are_one_record),
-		PLACE_TEST(test_a_killed_receiver_goes_on),
-		PLACE_TEST(test_a_group_that_was_not_committed),
-		PLACE_TEST(test_a_ring_that_was_not_committed),
-		PLACE_TEST(test_a_ring_that_ended),
-		PLACE_TEST(test_an_end_that_is_put_aside),
-		PLACE_TEST(test_records_that_do_not_end),
-		PLACE_TEST(test_another_format),
-		PLACE_TEST(test_a_power_cut),
-		PLACE_TEST(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

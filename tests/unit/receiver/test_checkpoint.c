@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "ledger_folder.h"
 
 #define INODE 100u
@@ -79,9 +70,8 @@ static void expect_one_file(uint64_t length, bool deferred)
 	assert_int_equal(found.last.deferred, deferred);
 }
 
-static void test_goes_back_to_checkpoint(void **state)
+LEDGER_TEST(test_goes_back_to_checkpoint)
 {
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	deferred_commit(16);
@@ -96,9 +86,8 @@ static void test_goes_back_to_checkpoint(void **state)
 	expect_one_file(30, true);
 }
 
-static void test_without_checkpoint_nothing_is_left(void **state)
+LEDGER_TEST(test_without_checkpoint_nothing_is_left)
 {
-	(void)state;
 	commit("two", 8);
 	deferred_open(7);
 	deferred_commit(8);
@@ -110,11 +99,10 @@ static void test_without_checkpoint_nothing_is_left(void **state)
 }
 
 /* A commit while the disk is waited for is not in the checkpoint, also if the log is written anew meanwhile. */
-static void test_commits_go_on_during_a_sync(void **state)
+LEDGER_TEST(test_commits_go_on_during_a_sync)
 {
 	unsigned anew;
 
-	(void)state;
 	deferred_open(0);
 	for (anew = 0; anew < 2; anew++) {
 		deferred_commit(anew * 16 + 8);
@@ -138,9 +126,8 @@ static void test_commits_go_on_during_a_sync(void **state)
 }
 
 /* Nothing that a process wrote is on the disk only because another has its ledger now. */
-static void test_checkpoint_outlives_a_process(void **state)
+LEDGER_TEST(test_checkpoint_outlives_a_process)
 {
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	checkpoint();
@@ -159,11 +146,10 @@ static void test_checkpoint_outlives_a_process(void **state)
 }
 
 /* A sync is for all that is not on the disk, also of processes that died before there was one. */
-static void test_checkpoint_of_earlier_processes(void **state)
+LEDGER_TEST(test_checkpoint_of_earlier_processes)
 {
 	unsigned deaths;
 
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	for (deaths = 0; deaths < 2; deaths++) {
@@ -176,9 +162,8 @@ static void test_checkpoint_of_earlier_processes(void **state)
 	assert_int_equal(found.count, 0);
 }
 
-static void test_closed_file_waits_for_checkpoint(void **state)
+LEDGER_TEST(test_closed_file_waits_for_checkpoint)
 {
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	k2i_ledger_file_closed(ledger, 1, INODE);
@@ -197,9 +182,8 @@ static void test_closed_file_waits_for_checkpoint(void **state)
 }
 
 /* Bytes that somebody else put there, or took away, are not ours to cut off. */
-static void test_changed_file_has_its_checkpoint_there(void **state)
+LEDGER_TEST(test_changed_file_has_its_checkpoint_there)
 {
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	deferred_open(500);
@@ -210,9 +194,8 @@ static void test_changed_file_has_its_checkpoint_there(void **state)
 }
 
 /* Records that were acknowledged at once are in the file, which has to be on the disk before. */
-static void test_file_of_others_stays(void **state)
+LEDGER_TEST(test_file_of_others_stays)
 {
-	(void)state;
 	assert_int_equal(file_opened(0, false), 0);
 	k2i_ledger_file_closed(ledger, 1, INODE);
 	deferred_open(0);
@@ -225,9 +208,8 @@ static void test_file_of_others_stays(void **state)
 }
 
 /* Nor is what is there when they go and only those come who wait. */
-static void test_file_that_others_left_stays(void **state)
+LEDGER_TEST(test_file_that_others_left_stays)
 {
-	(void)state;
 	assert_int_equal(file_opened(10, false), 0);
 	deferred_commit(16);
 	deferred_open(20);
@@ -236,9 +218,8 @@ static void test_file_that_others_left_stays(void **state)
 }
 
 /* Data that the disk refused is not in the next checkpoint either, before it was committed again. */
-static void test_what_the_disk_refused_is_in_no_checkpoint(void **state)
+LEDGER_TEST(test_what_the_disk_refused_is_in_no_checkpoint)
 {
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	checkpoint();
@@ -259,9 +240,8 @@ static void test_what_the_disk_refused_is_in_no_checkpoint(void **state)
 }
 
 /* A file that was closed in the sync that failed is in the next, so that a power cut takes nothing of it later. */
-static void test_doubt_of_a_closed_file(void **state)
+LEDGER_TEST(test_doubt_of_a_closed_file)
 {
-	(void)state;
 	deferred_open(0);
 	deferred_commit(8);
 	mark();
@@ -279,13 +259,12 @@ static void test_doubt_of_a_closed_file(void **state)
 }
 
 /* Any part of a sync is under way; the data of its ring stays. */
-static void test_forgotten_in_a_sync(void **state)
+LEDGER_TEST(test_forgotten_in_a_sync)
 {
 	static const char *const names[] = {"a", "one", "c"};
 	struct k2i_ledger_ring ring;
 	unsigned forgotten;
 
-	(void)state;
 	deferred_open(0);
 	for (forgotten = 0; forgotten < 6; forgotten++) {
 		commit("a", 8);
@@ -327,13 +306,12 @@ static size_t three_checkpoints(uint8_t **bytes)
  * With any of its bytes wrong after a restart of the machine: what was proven to be on the disk was damaged by something
  * else, so that nothing may be cut off; what was not can be as a power cut left it.
  */
-static void test_damage_and_power_cuts(void **state)
+LEDGER_TEST(test_damage_and_power_cuts)
 {
 	struct k2i_ledger_ring ring = ring_make("one", 0);
 	size_t byte_count, at, damaged = 0, torn = 0;
 	uint8_t *bytes;
 
-	(void)state;
 	byte_count = three_checkpoints(&bytes);
 	for (at = K2I_LEDGER_HEADER_BYTES; at < 640; at++) {
 		bytes[at] ^= 1;
@@ -358,7 +336,7 @@ static void test_damage_and_power_cuts(void **state)
 }
 
 /* Each sink has a row of a ring, and its own marks; the first one's are as they were before there were sinks. */
-static void test_a_row_for_each_sink(void **state)
+LEDGER_TEST(test_a_row_for_each_sink)
 {
 	const struct k2i_ledger_file mark = {1, 100, 5, 0, "a", false, 7, 0, 0};
 	struct k2i_ledger_ring one = ring_make("ring", 100), other = ring_make("ring", 50), found_row;
@@ -366,7 +344,6 @@ static void test_a_row_for_each_sink(void **state)
 	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
 	unsigned round;
 
-	(void)state;
 	one.flags = K2I_LEDGER_DEFERRED;
 	record.ring = one;
 	assert_int_equal(k2i_ledger_record_encode(&record, bytes), 64);
@@ -395,26 +372,4 @@ static void test_a_row_for_each_sink(void **state)
 	k2i_ledger_forget(ledger, one.uuid);
 	open_begun();
 	assert_int_equal(k2i_ledger_ring_count(ledger), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LEDGER_TEST(test_a_row_for_each_sink),
-		LEDGER_TEST(test_goes_back_to_checkpoint),
-		LEDGER_TEST(test_without_checkpoint_nothing_is_left),
-		LEDGER_TEST(test_commits_go_on_during_a_sync),
-		LEDGER_TEST(test_checkpoint_outlives_a_process),
-		LEDGER_TEST(test_checkpoint_of_earlier_processes),
-		LEDGER_TEST(test_closed_file_waits_for_checkpoint),
-		LEDGER_TEST(test_changed_file_has_its_checkpoint_there),
-		LEDGER_TEST(test_file_of_others_stays),
-		LEDGER_TEST(test_file_that_others_left_stays),
-		LEDGER_TEST(test_what_the_disk_refused_is_in_no_checkpoint),
-		LEDGER_TEST(test_doubt_of_a_closed_file),
-		LEDGER_TEST(test_forgotten_in_a_sync),
-		LEDGER_TEST(test_damage_and_power_cuts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

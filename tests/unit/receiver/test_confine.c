@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "config/path.h"
 #include "receiver/base/confine.h"
 #include "receiver/sink/file/output.h"
@@ -123,10 +115,11 @@ static void hostile_setup(const struct place *place)
 	assert_int_equal(chdir("/"), 0);
 }
 
+#define CASE(name) FIXTURE_TEST(name, struct place *place, setup, teardown)
+
 /* None but what is a directory, below the base, without a symbolic link on the way. */
-static void test_directories(void **state)
+CASE(test_directories)
 {
-	struct place *place = *state;
 	int base, descriptor;
 	size_t i;
 
@@ -150,9 +143,8 @@ static void test_directories(void **state)
 	(void)close(base);
 }
 
-static void test_hostile_paths(void **state)
+CASE(test_hostile_paths)
 {
-	struct place *place = *state;
 	size_t i;
 	int base, descriptor, reader;
 
@@ -175,10 +167,9 @@ static void test_hostile_paths(void **state)
 	(void)close(base);
 }
 
-static void test_long_and_deep_paths(void **state)
+CASE(test_long_and_deep_paths)
 {
 	char path[1100], deep[2 * K2I_PATH_PARTS_MAX + 2];
-	struct place *place = *state;
 	int base, descriptor, i;
 
 	assert_int_equal(mkdir(place->base, 0700), 0);
@@ -207,12 +198,11 @@ static mode_t mode_at(int base, const char *path)
 }
 
 /* Directories can be entered by whoever can read what is in them; only their owner writes there. */
-static void test_modes(void **state)
+CASE(test_modes)
 {
 	static const mode_t modes[][2] = {
 		{0600, 0700}, {0604, 0705}, {0640, 0750}, {0644, 0755}, {0660, 0750}, {0664, 0755}, {0620, 0700},
 	};
-	struct place *place = *state;
 	int base, descriptor;
 	mode_t mask = umask(0);
 	char top[24], directory[32], path[40];
@@ -237,9 +227,8 @@ static void test_modes(void **state)
 }
 
 /* Existing files are left as they are. */
-static void test_modes_stay(void **state)
+CASE(test_modes_stay)
 {
-	struct place *place = *state;
 	int base, descriptor;
 
 	assert_int_equal(mkdir(place->base, 0700), 0);
@@ -253,17 +242,4 @@ static void test_modes_stay(void **state)
 	assert_int_equal(mode_at(base, "a"), 0700);
 	assert_int_equal(mode_at(base, "a/b"), 0600);
 	(void)close(base);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_hostile_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_directories, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long_and_deep_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_modes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_modes_stay, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

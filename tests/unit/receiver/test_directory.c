@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/base/directory.h"
 #include "output_place.h"
 
@@ -51,9 +45,10 @@ static int begin(void **state)
 	return setup(state);
 }
 
-static void test_a_made_one_has_its_name(void **state)
+#define DIRECTORY_TEST(name) FIXTURE_TEST(name, struct place *place, begin, teardown)
+
+DIRECTORY_TEST(test_a_made_one_has_its_name)
 {
-	struct place *place = *state;
 	char path[300];
 
 	path_in(path, sizeof(path), place->root, "made");
@@ -64,9 +59,8 @@ static void test_a_made_one_has_its_name(void **state)
 	assert_int_equal(synced_count, 1);
 }
 
-static void test_what_the_disk_says(void **state)
+DIRECTORY_TEST(test_what_the_disk_says)
 {
-	struct place *place = *state;
 	char path[300];
 
 	fsync_error = EIO;
@@ -78,9 +72,8 @@ static void test_what_the_disk_says(void **state)
 	fsync_error = 0;
 }
 
-static void test_all_of_the_base_have_their_names(void **state)
+DIRECTORY_TEST(test_all_of_the_base_have_their_names)
 {
-	struct place *place = *state;
 	char path[300];
 
 	path_in(path, sizeof(path), place->root, "some/deep/base");
@@ -92,11 +85,10 @@ static void test_all_of_the_base_have_their_names(void **state)
 }
 
 /* A user who may read its files can come there, through all that is made. */
-static void test_modes_of_the_base(void **state)
+DIRECTORY_TEST(test_modes_of_the_base)
 {
 	static const char *const paths[] = {"some/deep/base", "some/deep", "some"};
 	mode_t mask = umask(0);
-	struct place *place = *state;
 	struct stat status;
 	char path[300];
 	size_t i;
@@ -112,10 +104,9 @@ static void test_modes_of_the_base(void **state)
 }
 
 /* A new file, and the directories that were made for it; what has its name needs no second sync. */
-static void test_names_of_outputs(void **state)
+DIRECTORY_TEST(test_names_of_outputs)
 {
 	struct k2i_stream stream = stream_make(1, "some/deep/file");
-	struct place *place = *state;
 
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "one\n");
@@ -131,10 +122,9 @@ static void test_names_of_outputs(void **state)
 	expect_file(place, "some/deep/file", "one\ntwo\n");
 }
 
-static void test_a_name_that_fails_is_tried_again(void **state)
+DIRECTORY_TEST(test_a_name_that_fails_is_tried_again)
 {
 	struct k2i_stream stream = stream_make(1, "some/file");
-	struct place *place = *state;
 
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "one\n");
@@ -147,7 +137,7 @@ static void test_a_name_that_fails_is_tried_again(void **state)
 }
 
 /* The ledger's, when it is begun and when it is written anew. */
-static void test_name_of_the_ledger(void **state)
+STATE_TEST(test_name_of_the_ledger, begin, teardown)
 {
 	struct place *place = *state;
 	char path[300];
@@ -162,10 +152,9 @@ static void test_name_of_the_ledger(void **state)
 }
 
 /* Where directories can't be synced: names of files get to the disk as those of directories do. */
-static void test_names_where_there_is_no_such_thing(void **state)
+DIRECTORY_TEST(test_names_where_there_is_no_such_thing)
 {
 	struct k2i_stream stream = stream_make(1, "some/file");
-	struct place *place = *state;
 
 	fsync_error = EINVAL;
 	place_open(place, "%L", NULL);
@@ -173,21 +162,4 @@ static void test_names_where_there_is_no_such_thing(void **state)
 	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	place_close(place);
 	fsync_error = 0;
-}
-
-int main(void)
-{
-#define DIRECTORY_TEST(name) cmocka_unit_test_setup_teardown(name, begin, teardown)
-	const struct CMUnitTest tests[] = {
-		DIRECTORY_TEST(test_a_made_one_has_its_name),
-		DIRECTORY_TEST(test_what_the_disk_says),
-		DIRECTORY_TEST(test_all_of_the_base_have_their_names),
-		DIRECTORY_TEST(test_modes_of_the_base),
-		DIRECTORY_TEST(test_names_of_outputs),
-		DIRECTORY_TEST(test_a_name_that_fails_is_tried_again),
-		DIRECTORY_TEST(test_name_of_the_ledger),
-		DIRECTORY_TEST(test_names_where_there_is_no_such_thing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages of Forward, and what a server answers, whatever lengths it says. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/sink/forward/message.h"
 
 static void expect_packed(struct k2i_packed *packed, const char *wanted, size_t count)
@@ -23,12 +14,11 @@ static void expect_packed(struct k2i_packed *packed, const char *wanted, size_t 
 }
 #define EXPECT_PACKED(packed, wanted) expect_packed(packed, wanted, sizeof(wanted) - 1)
 
-static void test_packed(void **state)
+TEST(test_packed)
 {
 	static char text[70000];
 	struct k2i_packed packed = {0};
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	k2i_pack_array(&packed, 3);
 	k2i_pack_map(&packed, 2);
@@ -87,9 +77,8 @@ static void expect_whole(const char *bytes, size_t count)
 }
 #define EXPECT_WHOLE(bytes) expect_whole(bytes, sizeof(bytes) - 1)
 
-static void test_skipped(void **state)
+TEST(test_skipped)
 {
-	(void)state;
 	EXPECT_WHOLE("\x81\xa3"
 		     "ack\xa4"
 		     "QUJD");
@@ -105,7 +94,7 @@ static void test_skipped(void **state)
 	EXPECT_WHOLE("\xdf\x00\x00\x00\x01\xd3\x01\x02\x03\x04\x05\x06\x07\x08\x91\xd9\x01x");
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	static const struct {
 		const char *bytes;
@@ -120,7 +109,6 @@ static void test_hostile(void **state)
 	char deep[1000];
 	size_t at = 0;
 
-	(void)state;
 	for (size_t number = 0; number < sizeof(hostile) / sizeof(hostile[0]); number++)
 		assert_int_equal(whole(hostile[number].bytes, hostile[number].count, &at), -EPROTO);
 	/* As deep as it likes. */
@@ -166,7 +154,7 @@ static void maker_end(struct k2i_message_maker *maker)
 	"\x92\xd7\x00\x00\x00\x00\x05\x00\x00\x00\x01\x84\xa7message" record "\xa4host\xa1h\xa4path\xa3"               \
 	"a/b\xa3pid\x07"
 
-static void test_message(void **state)
+TEST(test_message)
 {
 	static const char entries[] = ENTRY("\xa3one") ENTRY("\xa1\r");
 	struct k2i_message_maker maker = maker_make("t/%F");
@@ -175,7 +163,6 @@ static void test_message(void **state)
 	struct k2i_packed wanted = {0};
 	size_t from = 0;
 
-	(void)state;
 	assert_int_equal(k2i_message_make(&maker, piece, 0, &from, id), 0);
 	assert_int_equal(from, 6);
 	assert_int_equal(strlen(id), 24);
@@ -205,7 +192,7 @@ static void test_message(void **state)
 }
 
 /* Many records: several messages, at the same places each time. */
-static void test_several_messages(void **state)
+TEST(test_several_messages)
 {
 	static char records[60000];
 	struct k2i_message_maker maker = maker_make("%F");
@@ -214,7 +201,6 @@ static void test_several_messages(void **state)
 	size_t from = 0, skipped = 0;
 	unsigned number = 0;
 
-	(void)state;
 	memset(records, '\n', sizeof(records));
 	piece = piece_make(records, sizeof(records), false);
 	while (from < piece->bytes) {
@@ -234,27 +220,15 @@ static void test_several_messages(void **state)
 	maker_end(&maker);
 }
 
-static void test_tag_refused(void **state)
+TEST(test_tag_refused)
 {
 	static const char *const wrong[] = {"%L", "a.%l", "%J", "%y"};
 	struct k2i_format *format = NULL;
 	char message[200];
 
-	(void)state;
 	for (size_t number = 0; number < sizeof(wrong) / sizeof(wrong[0]); number++) {
 		assert_int_equal(k2i_format_compile_name(wrong[number], NULL, &format, message, sizeof(message)),
 				 -EINVAL);
 		assert_null(format);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packed),           cmocka_unit_test(test_skipped),
-		cmocka_unit_test(test_hostile),          cmocka_unit_test(test_message),
-		cmocka_unit_test(test_several_messages), cmocka_unit_test(test_tag_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "output_place.h"
 
 /* Errors of the thread that commits: others bring files to the disk when the place is closed. */
@@ -26,10 +20,9 @@ void __wrap_k2i_output_lock(struct k2i_output_file *output)
 }
 
 /* Two groups that have the same files in another order must not wait for each other. */
-static void test_one_order_of_locks(void **state)
+FIXTURE_TEST(test_one_order_of_locks, struct place *place, setup, teardown)
 {
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), three = stream_make(3, "three");
-	struct place *place = *state;
 
 	place_open(place, "%L", NULL);
 	add(place, &one, 0, 1, "1");
@@ -47,13 +40,4 @@ static void test_one_order_of_locks(void **state)
 	expect_file(place, "two", "2b");
 	expect_file(place, "three", "3c");
 	locked_count = 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_one_order_of_locks, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/control/http.h"
 
 static int ask(const char *text)
@@ -20,14 +11,13 @@ static int ask(const char *text)
 	return k2i_http_request(text, strlen(text), &page, &head);
 }
 
-static void test_pages(void **state)
+TEST(test_pages)
 {
 	enum k2i_http_page page = K2I_HTTP_PAGE;
 	const char *request = "GET /metrics?a=/b HTTP/1.0\nHost: x\n\n";
 	const char *head_request = "HEAD /health HTTP/1.1\r\n\r\n";
 	bool head = true;
 
-	(void)state;
 	assert_int_equal(k2i_http_request(request, strlen(request), &page, &head), 200);
 	assert_int_equal(page, K2I_HTTP_METRICS);
 	assert_false(head);
@@ -57,7 +47,7 @@ static void test_pages(void **state)
 	assert_int_equal(ask("GET /status HTTP/1.1\r\nHost: localhost\r\nA: b\r\nhost: page.example\r\n\r\n"), 400);
 }
 
-static void test_reasons(void **state)
+TEST(test_reasons)
 {
 	static const struct {
 		int status;
@@ -70,13 +60,12 @@ static void test_reasons(void **state)
 		     {431, "Request Header Fields Too Large"},
 		     {503, "Service Unavailable"}};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++)
 		assert_string_equal(k2i_http_reason(cases[at].status), cases[at].reason);
 }
 
 /* However a request comes, it is the same; nothing is read beyond what came. */
-static void test_pieces(void **state)
+TEST(test_pieces)
 {
 	const char *request = "GET /status HTTP/1.1\r\nHost: x\r\n\r\n";
 	char exact[64];
@@ -84,7 +73,6 @@ static void test_pieces(void **state)
 	bool head;
 	size_t bytes;
 
-	(void)state;
 	for (bytes = 1; bytes < strlen(request); bytes++) {
 		char *end = memcpy(exact + sizeof(exact) - bytes, request, bytes);
 
@@ -92,13 +80,12 @@ static void test_pieces(void **state)
 	}
 }
 
-static void test_long(void **state)
+TEST(test_long)
 {
 	char text[K2I_HTTP_HEADER_BYTES_MAX];
 	enum k2i_http_page page;
 	bool head;
 
-	(void)state;
 	memset(text, 'G', sizeof(text));
 	assert_int_equal(k2i_http_request(text, sizeof(text) - 1, &page, &head), 0);
 	assert_int_equal(k2i_http_request(text, sizeof(text), &page, &head), 431);
@@ -107,13 +94,12 @@ static void test_long(void **state)
 }
 
 /* A client that speaks another protocol is told so at once, and does not wait for an answer that never comes. */
-static void test_other_protocols(void **state)
+TEST(test_other_protocols)
 {
 	static const char sender[] = "K2HF\x01\x01\0\0", tls[] = "\x16\x03\x01\x02\0\x01\0\x01\xfc";
 	enum k2i_http_page page;
 	bool head;
 
-	(void)state;
 	assert_int_equal(k2i_http_request(sender, sizeof(sender) - 1, &page, &head), 400);
 	assert_int_equal(k2i_http_request(tls, sizeof(tls) - 1, &page, &head), 400);
 	/* Commands of CHMPX, which are a line; a request goes on behind its first. */
@@ -133,11 +119,10 @@ static bool own(const char *header)
 }
 
 /* Nobody else's name leads to an address, to localhost or to what this host is called here. */
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
 	char longest[400] = "Host: here.example";
 
-	(void)state;
 	assert_true(own("A: b"));
 	assert_true(own("Host:"));
 	assert_true(own("Host: localhost"));
@@ -160,13 +145,12 @@ static void test_hosts(void **state)
 }
 
 /* Nothing is read beyond what came, also where the last line has no end. */
-static void test_hosts_behind(void **state)
+TEST(test_hosts_behind)
 {
 	const char *request = "GET / HTTP/1.1\n\nHost: page.example";
 	static const char *const none[] = {NULL};
 	size_t bytes;
 
-	(void)state;
 	for (bytes = 0; bytes <= strlen(request); bytes++) {
 		char *exact = malloc(bytes + 1);
 
@@ -175,16 +159,4 @@ static void test_hosts_behind(void **state)
 		assert_true(k2i_http_host_own(exact + 1, bytes, none));
 		free(exact);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pages),           cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_pieces),          cmocka_unit_test(test_long),
-		cmocka_unit_test(test_hosts),           cmocka_unit_test(test_hosts_behind),
-		cmocka_unit_test(test_other_protocols),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

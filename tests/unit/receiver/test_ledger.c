@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/base/table.h"
 #include "ledger_folder.h"
 
@@ -46,18 +37,16 @@ static void log_copy(void)
 	free(bytes);
 }
 
-static void test_a_new_one_knows_no_ring(void **state)
+LEDGER_TEST(test_a_new_one_knows_no_ring)
 {
-	(void)state;
 	assert_false(report.found);
 	assert_int_equal(position_of("ring"), UINT64_MAX);
 }
 
-static void test_position_survives(void **state)
+LEDGER_TEST(test_position_survives)
 {
 	uint8_t uuid[16];
 
-	(void)state;
 	memcpy(uuid, k2i_ledger_uuid(ledger), sizeof(uuid));
 	commit("one", 8);
 	commit("two", 16);
@@ -75,13 +64,12 @@ static void test_position_survives(void **state)
 	assert_int_equal(position_of("one"), 24);
 }
 
-static void test_a_copy_is_noticed(void **state)
+LEDGER_TEST(test_a_copy_is_noticed)
 {
 	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 	uint64_t number;
 
-	(void)state;
 	ring.flags = K2I_LEDGER_DEFERRED;
 	assert_true(k2i_ledger_file_opened(ledger, &file) >= 0);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
@@ -102,12 +90,11 @@ static void test_a_copy_is_noticed(void **state)
 }
 
 /* Its files went on without it: a power cut later is no reason to go back to what it knew of them. */
-static void test_nothing_is_cut_for_a_copy(void **state)
+LEDGER_TEST(test_nothing_is_cut_for_a_copy)
 {
 	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
-	(void)state;
 	ring.flags = K2I_LEDGER_DEFERRED;
 	assert_true(k2i_ledger_file_opened(ledger, &file) >= 0);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
@@ -119,14 +106,13 @@ static void test_nothing_is_cut_for_a_copy(void **state)
 }
 
 /* As it has two names, and so two connections that write to it: who is done last need not have written last. */
-static void test_a_commit_makes_no_file_shorter(void **state)
+LEDGER_TEST(test_a_commit_makes_no_file_shorter)
 {
 	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0, 0, 0},
 				     further = {1, 100, 30, 0, NULL, false, 0, 0, 0},
 				     shorter = {1, 100, 20, 0, NULL, false, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
-	(void)state;
 	assert_true(k2i_ledger_file_opened(ledger, &file) >= 0);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, &further, 1), 0);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, &shorter, 1), 0);
@@ -135,9 +121,8 @@ static void test_a_commit_makes_no_file_shorter(void **state)
 	assert_int_equal(found.last.length, 30);
 }
 
-static void test_other_boot_makes_uncertain(void **state)
+LEDGER_TEST(test_other_boot_makes_uncertain)
 {
-	(void)state;
 	commit("one", 8);
 	open_after(boot_other);
 	assert_false(report.same_boot);
@@ -150,22 +135,20 @@ static void test_other_boot_makes_uncertain(void **state)
 	assert_int_equal(flags_of("one"), 0);
 }
 
-static void test_clean_end_is_certain_in_any_boot(void **state)
+LEDGER_TEST(test_clean_end_is_certain_in_any_boot)
 {
-	(void)state;
 	commit("one", 8);
 	ledger_close(true);
 	open_after(boot_other);
 	assert_int_equal(flags_of("one"), 0);
 }
 
-static void test_open_files_are_found_again(void **state)
+LEDGER_TEST(test_open_files_are_found_again)
 {
 	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b", false, 0, 0, 0},
 			       second = {1, 101, 7, 0, "c", false, 0, 0, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
-	(void)state;
 	assert_int_equal(k2i_ledger_file_opened(ledger, &first), 0);
 	assert_int_equal(k2i_ledger_file_opened(ledger, &second), 0);
 	first.length = 50;
@@ -191,11 +174,10 @@ static void both_take(void *argument, const struct k2i_ledger_file *file)
 }
 
 /* Each has its own length, also in a log that is written anew meanwhile. */
-static void test_each_file_of_a_commit_has_its_length(void **state)
+LEDGER_TEST(test_each_file_of_a_commit_has_its_length)
 {
 	unsigned anew;
 
-	(void)state;
 	for (anew = 0; anew < 2; anew++) {
 		struct k2i_ledger_file files[2] = {{1, 100, 0, 0, "a", false, 0, 0, 0},
 						   {1, 101, 0, 0, "b", false, 0, 0, 0}},
@@ -221,11 +203,10 @@ static void test_each_file_of_a_commit_has_its_length(void **state)
 	}
 }
 
-static void test_one_process_has_it_at_a_time(void **state)
+LEDGER_TEST(test_one_process_has_it_at_a_time)
 {
 	struct k2i_ledger *second = NULL;
 
-	(void)state;
 	assert_int_equal(k2i_ledger_open(folder.ledger, boot_here, &second, &report), -EWOULDBLOCK);
 	assert_null(second);
 }
@@ -245,12 +226,11 @@ static size_t five_commits(uint8_t **bytes)
 	return log_read(bytes);
 }
 
-static void test_what_is_before_a_cut_is_found(void **state)
+LEDGER_TEST(test_what_is_before_a_cut_is_found)
 {
 	size_t used = FIRST_AT + RECORDS * RECORD_BYTES, cut, whole;
 	uint8_t *bytes;
 
-	(void)state;
 	assert_true(five_commits(&bytes) > used);
 	for (cut = K2I_LEDGER_HEADER_BYTES; cut <= used; cut++) {
 		log_write(bytes, cut);
@@ -265,12 +245,11 @@ static void test_what_is_before_a_cut_is_found(void **state)
 	free(bytes);
 }
 
-static void test_any_flipped_bit_is_damage(void **state)
+LEDGER_TEST(test_any_flipped_bit_is_damage)
 {
 	size_t used = FIRST_AT + RECORDS * RECORD_BYTES, byte_count, at, whole;
 	uint8_t *bytes;
 
-	(void)state;
 	byte_count = five_commits(&bytes);
 	for (at = 0; at < used; at++) {
 		bytes[at] ^= (uint8_t)(1u << (at % 8));
@@ -287,7 +266,7 @@ static void test_any_flipped_bit_is_damage(void **state)
 }
 
 /* The kernel copies page by page: the death of the writer leaves a record that ends at a page boundary. */
-static void test_torn_at_page_boundary(void **state)
+LEDGER_TEST(test_torn_at_page_boundary)
 {
 	/* The first has a file more, so that of the last its begin is in the page. */
 	uint64_t count = (4096 - FIRST_AT - 48) / RECORD_BYTES + 1, i;
@@ -296,7 +275,6 @@ static void test_torn_at_page_boundary(void **state)
 	size_t byte_count;
 	uint8_t *bytes;
 
-	(void)state;
 	assert_int_equal((4096 - FIRST_AT - 48) % RECORD_BYTES, 8);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
 	for (i = 2; i <= count; i++)
@@ -311,9 +289,8 @@ static void test_torn_at_page_boundary(void **state)
 	assert_int_equal(position_of("one"), (count - 1) * 8);
 }
 
-static void test_what_is_no_ledger_is_damaged(void **state)
+LEDGER_TEST(test_what_is_no_ledger_is_damaged)
 {
-	(void)state;
 	ledger_close(false);
 	log_write((const uint8_t *)"something else", 14);
 	open_after(boot_here);
@@ -333,13 +310,12 @@ int __wrap_linkat(int from_directory, const char *from, int to_directory, const 
 }
 
 /* Also on a file system without hard links. */
-static void test_a_damaged_one_is_kept(void **state)
+LEDGER_TEST(test_a_damaged_one_is_kept)
 {
 	static const int errors[] = {0, EPERM};
 	char kept[sizeof("no ledger")], path[400];
 	int file;
 
-	(void)state;
 	path_in(path, sizeof(path), folder.ledger, "ledger.damaged");
 	for (size_t at = 0; at < sizeof(errors) / sizeof(errors[0]); at++) {
 		ledger_close(true);
@@ -357,7 +333,7 @@ static void test_a_damaged_one_is_kept(void **state)
 	}
 }
 
-static void test_rewritten_when_large(void **state)
+LEDGER_TEST(test_rewritten_when_large)
 {
 	static const char paths[] = "dir/file";
 	struct k2i_ledger_file file = {1, 100, 0, 0, paths, false, 0, 0, 0};
@@ -365,7 +341,6 @@ static void test_rewritten_when_large(void **state)
 	struct stat status;
 	uint64_t i;
 
-	(void)state;
 	commit("quiet", 4096);
 	assert_int_equal(k2i_ledger_file_opened(ledger, &file), 0);
 	for (i = 1; i <= 250000; i++) {
@@ -383,13 +358,12 @@ static void test_rewritten_when_large(void **state)
 }
 
 /* Rings that come and go for ever take no more room than those that are there. */
-static void test_forgotten_rings_take_no_room(void **state)
+LEDGER_TEST(test_forgotten_rings_take_no_room)
 {
 	struct k2i_ledger_ring ring = ring_make("", 8);
 	struct stat status;
 	uint64_t i;
 
-	(void)state;
 	commit("stays", 8);
 	for (i = 1; i <= 400000; i++) {
 		memcpy(ring.uuid, &i, sizeof(i));
@@ -405,9 +379,8 @@ static void test_forgotten_rings_take_no_room(void **state)
 	assert_false(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 }
 
-static void test_removed_is_written_again(void **state)
+LEDGER_TEST(test_removed_is_written_again)
 {
-	(void)state;
 	commit("one", 8);
 	assert_int_equal(k2i_ledger_check(ledger), 0);
 	assert_int_equal(unlink(folder.log), 0);
@@ -423,14 +396,13 @@ static void test_removed_is_written_again(void **state)
 	assert_int_equal(position_of("one"), 24);
 }
 
-static void test_record_limits(void **state)
+TEST(test_record_limits)
 {
 	static struct k2i_ledger_record record = {.type = K2I_LEDGER_COMMIT, .file_count = K2I_LEDGER_FILES_MAX};
 	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
 	char path[1100];
 	int length;
 
-	(void)state;
 	length = k2i_ledger_record_encode(&record, bytes);
 	assert_true(length > 0 && length <= (int)sizeof(bytes));
 	record.file_count++;
@@ -470,11 +442,10 @@ int __wrap_fsync(int descriptor)
 }
 
 /* The file with the ledger's name is the one that the next receiver reads, also if the disk may not have the name. */
-static void test_its_name_fails_to_get_to_the_disk(void **state)
+LEDGER_TEST(test_its_name_fails_to_get_to_the_disk)
 {
 	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0, 0, 0};
 
-	(void)state;
 	commit("one", 8);
 	assert_int_equal(unlink(folder.log), 0);
 	fsync_error = EIO;
@@ -499,11 +470,10 @@ static ino_t inode_of(const char *path)
 }
 
 /* The next sync would succeed, of pages that the kernel has thrown away: what is relied on is written anew, or is not. */
-static void test_what_the_disk_refused_is_written_again(void **state)
+LEDGER_TEST(test_what_the_disk_refused_is_written_again)
 {
 	ino_t inode = inode_of(folder.log);
 
-	(void)state;
 	commit("one", 8);
 	fdatasync_error = EIO;
 	assert_int_equal(k2i_ledger_sync(ledger), -EIO);
@@ -521,9 +491,8 @@ static void test_what_the_disk_refused_is_written_again(void **state)
 }
 
 /* That a sync failed is known after a restart, also if there is no room for a new log: what came before may be gone. */
-static void test_doubt_that_finds_no_room(void **state)
+LEDGER_TEST(test_doubt_that_finds_no_room)
 {
-	(void)state;
 	commit("one", 8);
 	fdatasync_error = ENOSPC;
 	k2i_ledger_doubt(ledger);
@@ -549,10 +518,8 @@ static void test_doubt_that_finds_no_room(void **state)
 	ledger_begin();
 }
 
-static void test_synced_without_descriptors(void **state)
+LEDGER_TEST(test_synced_without_descriptors)
 {
-
-	(void)state;
 	commit("one", 8);
 	descriptors_limit(3);
 	fdatasyncs = 0;
@@ -562,12 +529,11 @@ static void test_synced_without_descriptors(void **state)
 }
 
 /* A good end says nothing if something stands behind it. */
-static void test_damage_behind_a_clean_end(void **state)
+LEDGER_TEST(test_damage_behind_a_clean_end)
 {
 	struct stat status;
 	int file;
 
-	(void)state;
 	commit("one", 8);
 	ledger_close(true);
 	file = open(folder.log, O_WRONLY | O_CLOEXEC);
@@ -581,13 +547,12 @@ static void test_damage_behind_a_clean_end(void **state)
 }
 
 /* As on a full disk, where nothing is allocated ahead, or by an error of the disk. */
-static void test_what_is_written_in_part_leaves_nothing(void **state)
+LEDGER_TEST(test_what_is_written_in_part_leaves_nothing)
 {
 	const size_t end = K2I_LEDGER_HEADER_BYTES + 16 + 56;
 	struct k2i_ledger_file files[4] = {{.birth = 1, .inode = 1, .length = 1, .open_writer = 1}};
 	struct k2i_ledger_ring ring = ring_make("one", 200);
 
-	(void)state;
 	commit("one", 100);
 	file_bytes_limit(end + 100);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, files, 4), -EFBIG);
@@ -602,14 +567,13 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 }
 
 /* However long it is: a disk that is full then must not keep what was committed from being acknowledged. */
-static void test_a_new_log_has_room_for_a_sync(void **state)
+LEDGER_TEST(test_a_new_log_has_room_for_a_sync)
 {
 	const size_t allocated = 1 << 20, ring_bytes = 80, whole_bytes = 16;
 	size_t count = (allocated - K2I_LEDGER_SYNC_BYTES - K2I_LEDGER_HEADER_BYTES - whole_bytes) / ring_bytes;
 	uint64_t number;
 	char name[24];
 
-	(void)state;
 	while (count-- > 0) {
 		(void)snprintf(name, sizeof(name), "%zu", count);
 		commit(name, 8);
@@ -625,48 +589,12 @@ static void test_a_new_log_has_room_for_a_sync(void **state)
 /*
  * A sender that knew the seed of the tables could give its rings such uuids, and then no ring would be found quickly.
  */
-static void test_chosen_uuids_do_not_collide(void **state)
+TEST(test_chosen_uuids_do_not_collide)
 {
 	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
 				  "12345678",
 			  other[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
 				    "abcdefgh";
 
-	(void)state;
 	assert_true(k2i_table_hash(one, 16) != k2i_table_hash(other, 16));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LEDGER_TEST(test_a_new_one_knows_no_ring),
-		LEDGER_TEST(test_position_survives),
-		LEDGER_TEST(test_a_copy_is_noticed),
-		LEDGER_TEST(test_nothing_is_cut_for_a_copy),
-		LEDGER_TEST(test_a_commit_makes_no_file_shorter),
-		LEDGER_TEST(test_other_boot_makes_uncertain),
-		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
-		LEDGER_TEST(test_open_files_are_found_again),
-		LEDGER_TEST(test_each_file_of_a_commit_has_its_length),
-		LEDGER_TEST(test_one_process_has_it_at_a_time),
-		LEDGER_TEST(test_what_is_before_a_cut_is_found),
-		LEDGER_TEST(test_any_flipped_bit_is_damage),
-		LEDGER_TEST(test_torn_at_page_boundary),
-		LEDGER_TEST(test_what_is_no_ledger_is_damaged),
-		LEDGER_TEST(test_a_damaged_one_is_kept),
-		LEDGER_TEST(test_rewritten_when_large),
-		LEDGER_TEST(test_forgotten_rings_take_no_room),
-		LEDGER_TEST(test_removed_is_written_again),
-		LEDGER_TEST(test_its_name_fails_to_get_to_the_disk),
-		LEDGER_TEST(test_what_the_disk_refused_is_written_again),
-		LEDGER_TEST(test_doubt_that_finds_no_room),
-		LEDGER_TEST(test_synced_without_descriptors),
-		LEDGER_TEST(test_damage_behind_a_clean_end),
-		LEDGER_TEST(test_a_new_log_has_room_for_a_sync),
-		cmocka_unit_test(test_record_limits),
-		cmocka_unit_test(test_chosen_uuids_do_not_collide),
-		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit.h"
 #include "base/log.h"
 #include "receiver/connection/acceptor.h"
 #include "receiver/listen/listener.h"
@@ -90,7 +84,7 @@ static int connect_to(void)
 }
 
 /* As lack of descriptors ends by itself, so does lack of what watching a socket takes. */
-static void a_pause_that_can_not_end_is_made_longer(void **state)
+TEST(a_pause_that_can_not_end_is_made_longer)
 {
 	const struct k2i_listen_choice choice = {.words = &k2i_listen_records, .port = "0", .loopback = true};
 	static struct k2i_counters counters;
@@ -99,7 +93,6 @@ static void a_pause_that_can_not_end_is_made_longer(void **state)
 	struct k2i_listener *listener;
 	int descriptor;
 
-	(void)state;
 	k2hft_log_callback_set(port_find, NULL, K2HFT_LOG_INFO);
 	base = event_base_new();
 	assert_non_null(base);
@@ -144,24 +137,13 @@ static void refused_with(int error, const char *why, const atomic_uint_fast64_t 
 }
 
 /* An administrator who reads of CONNMAX looks for who has taken all places. */
-static void why_a_connection_is_refused(void **state)
+TEST(why_a_connection_is_refused)
 {
 	static struct k2i_counters counters;
 
-	(void)state;
 	k2hft_log_callback_set(port_find, NULL, K2HFT_LOG_INFO);
 	refused_with(-ENOMEM, "is refused: no memory", &counters.accept_errors, &counters);
 	refused_with(-EUSERS, "is refused: there are as many connections as CONNMAX allows",
 		     &counters.refused_connections, &counters);
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pause_that_can_not_end_is_made_longer),
-		cmocka_unit_test(why_a_connection_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

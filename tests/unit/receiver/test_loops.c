@@ -3,20 +3,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "counting_sink.h"
 #include "session_world.h"
 #include "receiver/connection/loops.h"
@@ -122,7 +113,7 @@ static uint64_t ring_position(struct world *world)
 	return k2i_ledger_find(world->ledger, uuid, 0, &row) ? row.position : 0;
 }
 
-static void test_report_is_acknowledged(void **state)
+STATE_TEST(test_report_is_acknowledged, loops_setup, loops_teardown)
 {
 	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
 	struct k2hft_ack ack;
@@ -138,11 +129,12 @@ static void test_report_is_acknowledged(void **state)
 	assert_int_equal(ring_position(*state), 40);
 }
 
+#define CASE(name) FIXTURE_TEST(name, struct world *world, loops_setup, loops_teardown)
+
 /* A report that nobody waits for any more changes nothing. The sink's close, in the teardown, hands back another. */
-static void test_report_after_the_end(void **state)
+CASE(test_report_after_the_end)
 {
 	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
-	struct world *world = *state;
 	void *place;
 
 	peer_connect();
@@ -156,14 +148,4 @@ static void test_report_after_the_end(void **state)
 	assert_non_null(sink.reports);
 	sink.reports->owner = (struct k2i_owner){place, 1};
 	assert_int_equal(ring_position(world), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_report_is_acknowledged, loops_setup, loops_teardown),
-		cmocka_unit_test_setup_teardown(test_report_after_the_end, loops_setup, loops_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

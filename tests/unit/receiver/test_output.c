@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/base/file_identity.h"
 #include "receiver/base/confine.h"
 #include "config/path.h"
@@ -23,9 +14,8 @@
 
 /* Files ---------------------------------------------------------------------------------------------------------- */
 
-static void test_streams_have_files(void **state)
+PLACE_TEST(test_streams_have_files)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "a/one"), two = stream_make(2, "two"), same = stream_make(3, "two");
 
 	place_open(place, "%L", NULL);
@@ -42,9 +32,8 @@ static void test_streams_have_files(void **state)
 	assert_int_equal(atomic_load(&place->counters.bytes), 10);
 }
 
-static void test_more_streams_than_open_files(void **state)
+PLACE_TEST(test_more_streams_than_open_files)
 {
-	struct place *place = *state;
 	struct k2i_stream streams[20];
 	char names[20][8];
 	unsigned i, round;
@@ -63,9 +52,8 @@ static void test_more_streams_than_open_files(void **state)
 		expect_file(place, names[i], "x\nx\nx\n");
 }
 
-static void test_a_removed_or_renamed_file_is_made_anew(void **state)
+PLACE_TEST(test_a_removed_or_renamed_file_is_made_anew)
 {
-	struct place *place = *state;
 	struct k2i_stream stream = stream_make(1, "log");
 	char path[400], other[400];
 
@@ -88,9 +76,8 @@ static void test_a_removed_or_renamed_file_is_made_anew(void **state)
 	expect_file(place, "log", "4\n5\n");
 }
 
-static void test_base_directory_replaced(void **state)
+PLACE_TEST(test_base_directory_replaced)
 {
-	struct place *place = *state;
 	struct k2i_stream stream = stream_make(1, "d/log");
 	char other[400];
 
@@ -111,9 +98,8 @@ static void warnings_count(void *argument, enum k2hft_log_level level, const cha
 }
 
 /* Where files go is said once, and not because this process has no descriptor just now. */
-static void test_base_directory_missing_is_said(void **state)
+PLACE_TEST(test_base_directory_missing_is_said)
 {
-	struct place *place = *state;
 	unsigned warnings = 0;
 	char moved[400];
 
@@ -133,9 +119,8 @@ static void test_base_directory_missing_is_said(void **state)
 }
 
 /* The lock is on the directory that is written to, and one that another receiver has is left to that. */
-static void test_base_directory_replaced_is_locked(void **state)
+PLACE_TEST(test_base_directory_replaced_is_locked)
 {
-	struct place *place = *state;
 	struct k2i_outputs_options options = {
 		.base_directory = place->base, .open_max = 4, .file_mode = 0600, .store = {.write_bytes = 65536}};
 	struct k2i_stream stream = stream_make(1, "log");
@@ -158,9 +143,8 @@ static void test_base_directory_replaced_is_locked(void **state)
 	expect_file(place, "log", "2\n");
 }
 
-static void test_missing_base_directory_holds(void **state)
+PLACE_TEST(test_missing_base_directory_holds)
 {
-	struct place *place = *state;
 	struct k2i_stream stream = stream_make(1, "log");
 	char path[400];
 
@@ -204,9 +188,8 @@ static void add_to_both(struct place *place, struct k2i_stream *first, struct k2
 }
 
 /* A group that fails leaves nothing of it, in none of its files. */
-static void test_failed_write_is_cut_back(void **state)
+PLACE_TEST(test_failed_write_is_cut_back)
 {
-	struct place *place = *state;
 	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
 	struct k2i_output_file *output;
 	int writable;
@@ -243,9 +226,8 @@ static int descriptor_of(const char *path)
 }
 
 /* Records for the quarantine have no file that could be cut. */
-static void test_what_is_quarantined_is_not_cut(void **state)
+PLACE_TEST(test_what_is_quarantined_is_not_cut)
 {
-	struct place *place = *state;
 	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
 	struct k2i_output_file *refused, *output;
 	char path[400];
@@ -272,7 +254,7 @@ static void test_what_is_quarantined_is_not_cut(void **state)
 }
 
 /* So does one that is written but can't be entered in the ledger. */
-static void test_failed_ledger_is_cut_back(void **state)
+STATE_TEST(test_failed_ledger_is_cut_back, setup, teardown)
 {
 	struct place *place = *state;
 	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
@@ -296,7 +278,7 @@ static void test_failed_ledger_is_cut_back(void **state)
 	expect_file(place, "second", "1\n2\n");
 }
 
-static void test_what_has_no_file_is_quarantined(void **state)
+STATE_TEST(test_what_has_no_file_is_quarantined, setup, teardown)
 {
 	static const char *const paths[] = {".k2hft/ledger", "state/ledger", "link", "directory", "good/x"};
 	struct place *place = *state;
@@ -344,9 +326,8 @@ static void checkpoint(struct place *place)
  * Each file of a sender that waits for the disk goes back to the checkpoint, with the record that went on there; files
  * of others don't.
  */
-static void test_recovery_from_power_cut(void **state)
+PLACE_TEST(test_recovery_from_power_cut)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), three = stream_make(3, "three");
 
 	place_open(place, "%L", NULL);
@@ -366,9 +347,8 @@ static void test_recovery_from_power_cut(void **state)
 }
 
 /* Bytes that somebody else has put there between are not cut off with those that were not acknowledged. */
-static void test_power_cut_of_a_changed_file(void **state)
+PLACE_TEST(test_power_cut_of_a_changed_file)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", NULL);
@@ -382,10 +362,9 @@ static void test_power_cut_of_a_changed_file(void **state)
 }
 
 /* Another file in its place, by whatever it is known, is not cut. */
-static void test_only_the_same_file_is_cut(void **state)
+PLACE_TEST(test_only_the_same_file_is_cut)
 {
 	struct k2i_ledger_file file = {.path = "one", .length = 1};
-	struct place *place = *state;
 	struct stat status;
 	char path[400];
 	int descriptor;
@@ -419,7 +398,7 @@ static enum k2i_output_ledger_state commit_told(struct place *place, struct k2i_
 }
 
 /* The first commit to a file says who writes to it; others then change that, and it stays so while it is open. */
-static void test_told_of_who_waits(void **state)
+STATE_TEST(test_told_of_who_waits, setup, teardown)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
@@ -452,27 +431,4 @@ static void test_told_of_who_waits(void **state)
 	k2i_outputs_reopen(place->outputs);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_LEDGER_DEFERRED);
 	k2i_output_release(place->outputs, output);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_streams_have_files),
-		PLACE_TEST(test_more_streams_than_open_files),
-		PLACE_TEST(test_a_removed_or_renamed_file_is_made_anew),
-		PLACE_TEST(test_base_directory_replaced),
-		PLACE_TEST(test_base_directory_replaced_is_locked),
-		PLACE_TEST(test_base_directory_missing_is_said),
-		PLACE_TEST(test_missing_base_directory_holds),
-		PLACE_TEST(test_failed_write_is_cut_back),
-		PLACE_TEST(test_what_is_quarantined_is_not_cut),
-		PLACE_TEST(test_failed_ledger_is_cut_back),
-		PLACE_TEST(test_what_has_no_file_is_quarantined),
-		PLACE_TEST(test_recovery_from_power_cut),
-		PLACE_TEST(test_power_cut_of_a_changed_file),
-		PLACE_TEST(test_only_the_same_file_is_cut),
-		PLACE_TEST(test_told_of_who_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define UNIT_OWN_MAIN
+#include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <k2hft/log.h>
 
 #include "base/clock.h"
@@ -125,10 +121,8 @@ static void leave_uncut(struct place *place, int error)
 }
 
 /* A disk that is read-only for a while: nothing is written behind what is to be cut off, until it can be. */
-static void test_cut_later(void **state)
+PLACE_TEST(test_cut_later)
 {
-	struct place *place = *state;
-
 	leave_uncut(place, EROFS);
 	assert_int_equal(commit_both(place, "2\n"), -EROFS);
 	expect_file(place, "first", "1\n2\n");
@@ -143,10 +137,8 @@ static void test_cut_later(void **state)
 }
 
 /* Also when the disk did not tell how long the file was: that is not what somebody else has written. */
-static void test_cut_later_of_unknown_length(void **state)
+PLACE_TEST(test_cut_later_of_unknown_length)
 {
-	struct place *place = *state;
-
 	length_with_cut = true;
 	leave_uncut(place, EIO);
 	length_with_cut = false;
@@ -158,10 +150,8 @@ static void test_cut_later_of_unknown_length(void **state)
 }
 
 /* A file that can only grow holds nobody for ever. */
-static void test_what_can_never_be_cut_holds_nobody(void **state)
+PLACE_TEST(test_what_can_never_be_cut_holds_nobody)
 {
-	struct place *place = *state;
-
 	leave_uncut(place, EPERM);
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first", "1\n2\n2\n");
@@ -171,10 +161,8 @@ static void test_what_can_never_be_cut_holds_nobody(void **state)
 }
 
 /* With somebody else's bytes behind it, it can't be told from them. */
-static void test_others_are_not_cut(void **state)
+PLACE_TEST(test_others_are_not_cut)
 {
-	struct place *place = *state;
-
 	leave_uncut(place, EROFS);
 	others_append(place, "first", "other\n");
 	cut_error = 0;
@@ -184,10 +172,8 @@ static void test_others_are_not_cut(void **state)
 }
 
 /* Opened anew, it is still known that it is to be cut. */
-static void test_cut_after_reopening(void **state)
+PLACE_TEST(test_cut_after_reopening)
 {
-	struct place *place = *state;
-
 	leave_uncut(place, EROFS);
 	k2i_outputs_reopen(place->outputs);
 	assert_int_equal(commit_both(place, "2\n"), -EROFS);
@@ -198,9 +184,8 @@ static void test_cut_after_reopening(void **state)
 }
 
 /* Nobody may come again who writes there: it is tried as long as the file is open, which costs nobody else his place. */
-static void test_cut_when_idle(void **state)
+PLACE_TEST(test_cut_when_idle)
 {
-	struct place *place = *state;
 	struct k2i_outputs *outputs;
 	uint64_t later_ns = k2i_clock_ns(CLOCK_MONOTONIC) + 20 * K2I_SECOND_NS;
 	unsigned tick;
@@ -218,9 +203,8 @@ static void test_cut_when_idle(void **state)
 	expect_uncut(place, 0);
 }
 
-static void test_removed(void **state)
+PLACE_TEST(test_removed)
 {
-	struct place *place = *state;
 	char path[400];
 
 	leave_uncut(place, EROFS);
@@ -232,9 +216,8 @@ static void test_removed(void **state)
 	cut_error = 0;
 }
 
-static void test_emptied(void **state)
+PLACE_TEST(test_emptied)
 {
-	struct place *place = *state;
 	char path[400];
 
 	leave_uncut(place, EROFS);
@@ -247,9 +230,8 @@ static void test_emptied(void **state)
 }
 
 /* Renamed, it is cut before another takes its place. */
-static void test_cut_when_renamed(void **state)
+PLACE_TEST(test_cut_when_renamed)
 {
-	struct place *place = *state;
 	char from[400], to[400];
 
 	leave_uncut(place, EROFS);
@@ -264,10 +246,8 @@ static void test_cut_when_renamed(void **state)
 }
 
 /* Closed, and the receiver ends before it can be cut: the ledger still knows. */
-static void test_cut_after_a_restart(void **state)
+PLACE_TEST(test_cut_after_a_restart)
 {
-	struct place *place = *state;
-
 	leave_uncut(place, EROFS);
 	k2i_outputs_reopen(place->outputs);
 	assert_int_equal(atomic_load(&place->counters.files_open), 0);
@@ -279,10 +259,8 @@ static void test_cut_after_a_restart(void **state)
 }
 
 /* In what a receiver says was left in order its next start cuts nothing. */
-static void test_cut_at_the_end(void **state)
+PLACE_TEST(test_cut_at_the_end)
 {
-	struct place *place = *state;
-
 	leave_uncut(place, EROFS);
 	cut_error = 0;
 	place_close(place);
@@ -290,11 +268,10 @@ static void test_cut_at_the_end(void **state)
 }
 
 /* After an end in order, with a power cut behind it, the start does not cut again. */
-static void test_a_cut_gets_to_the_disk(void **state)
+PLACE_TEST(test_a_cut_gets_to_the_disk)
 {
 	struct k2i_stream stream = stream_make(1, "file");
 	struct k2i_output_file *output;
-	struct place *place = *state;
 
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "1\n");
@@ -323,25 +300,24 @@ static void end_uncut(struct place *place, int error, bool reopened, int wanted)
 	cut_error = 0;
 }
 
-static void test_no_end_in_order(void **state)
+STATE_TEST(test_no_end_in_order, setup, teardown)
 {
 	end_uncut(*state, EROFS, false, -EROFS);
 }
 
-static void test_end_never_cut(void **state)
+STATE_TEST(test_end_never_cut, setup, teardown)
 {
 	end_uncut(*state, EPERM, false, 0);
 }
 
-static void test_end_never_cut_and_closed(void **state)
+STATE_TEST(test_end_never_cut_and_closed, setup, teardown)
 {
 	end_uncut(*state, EPERM, true, 0);
 }
 
 /* Nobody has renamed a file of a disk that does not answer. */
-static void test_not_seen(void **state)
+PLACE_TEST(test_not_seen)
 {
-	struct place *place = *state;
 	struct k2i_stream stream = stream_make(1, "seen");
 
 	place_open(place, "%L", NULL);
@@ -359,25 +335,6 @@ static void test_not_seen(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_cut_later),
-		PLACE_TEST(test_cut_later_of_unknown_length),
-		PLACE_TEST(test_what_can_never_be_cut_holds_nobody),
-		PLACE_TEST(test_others_are_not_cut),
-		PLACE_TEST(test_cut_after_reopening),
-		PLACE_TEST(test_cut_when_idle),
-		PLACE_TEST(test_removed),
-		PLACE_TEST(test_emptied),
-		PLACE_TEST(test_cut_when_renamed),
-		PLACE_TEST(test_cut_after_a_restart),
-		PLACE_TEST(test_cut_at_the_end),
-		PLACE_TEST(test_a_cut_gets_to_the_disk),
-		PLACE_TEST(test_no_end_in_order),
-		PLACE_TEST(test_end_never_cut),
-		PLACE_TEST(test_end_never_cut_and_closed),
-		PLACE_TEST(test_not_seen),
-	};
-
 	k2hft_log_callback_set(message, NULL, K2HFT_LOG_ERROR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/sink/file/internal.h"
 #include "base/clock.h"
 #include "file_help.h"
@@ -140,9 +132,8 @@ static int teardown(void **state)
 }
 
 /* Those that have not been used for long, with SIGHUP, and to make room for another. */
-static void files_are_closed_without_the_tables_lock(void **state)
+FIXTURE_TEST(files_are_closed_without_the_tables_lock, void *fixture, setup, teardown)
 {
-	(void)state;
 	outputs = made;
 	output_use(outputs, "first");
 	output_use(outputs, "second");
@@ -159,10 +150,11 @@ static void files_are_closed_without_the_tables_lock(void **state)
 	assert_int_equal(atomic_load(&outputs->counters->files_open), 0);
 }
 
+#define CASE(name) FIXTURE_TEST(name, void *fixture, setup_with_ledger, teardown)
+
 /* The ledger can be waiting for the disk, too: it is being written anew. */
-static void the_ledger_is_told_without_the_tables_lock(void **state)
+CASE(the_ledger_is_told_without_the_tables_lock)
 {
-	(void)state;
 	outputs = made;
 	output_use(outputs, "first");
 	output_use(outputs, "second");
@@ -173,9 +165,8 @@ static void the_ledger_is_told_without_the_tables_lock(void **state)
 }
 
 /* A file that is opened again meanwhile is not closed again. */
-static void senders_that_are_busy_do_not_keep_it(void **state)
+CASE(senders_that_are_busy_do_not_keep_it)
 {
-	(void)state;
 	output_use(made, "third");
 	busy = made;
 	k2i_outputs_reopen(made);
@@ -184,11 +175,10 @@ static void senders_that_are_busy_do_not_keep_it(void **state)
 }
 
 /* A removed file gives its room back, however often others want to be synced. */
-static void a_sync_is_no_use(void **state)
+FIXTURE_TEST(a_sync_is_no_use, void *fixture, setup, teardown)
 {
 	uint64_t used_ns;
 
-	(void)state;
 	output_use(made, "idle");
 	assert_int_equal(k2i_outputs_sync(made), 0);
 	used_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
@@ -232,12 +222,11 @@ static void file_count(void *argument, const struct k2i_ledger_file *file)
 }
 
 /* FILE_UNIFY of each minute for years: of the last thousand it is known that a record goes on in them, in the ledger, too. */
-static void not_everything_is_kept(void **state)
+CASE(not_everything_is_kept)
 {
 	char name[16] = "";
 	unsigned number, files_count = 0;
 
-	(void)state;
 	for (number = 0; number < K2I_OUTPUTS_KEPT_MAX + 10; number++) {
 		(void)snprintf(name, sizeof(name), "%u", number);
 		output_leave(made, name);
@@ -252,18 +241,4 @@ static void not_everything_is_kept(void **state)
 	assert_int_equal(open_writer(made, name), 1);
 	assert_int_equal(open_writer(made, "10"), 1);
 	assert_int_equal(open_writer(made, "9"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(files_are_closed_without_the_tables_lock, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_ledger_is_told_without_the_tables_lock, setup_with_ledger,
-						teardown),
-		cmocka_unit_test_setup_teardown(senders_that_are_busy_do_not_keep_it, setup_with_ledger, teardown),
-		cmocka_unit_test_setup_teardown(a_sync_is_no_use, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_everything_is_kept, setup_with_ledger, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

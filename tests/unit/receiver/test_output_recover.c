@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "output_place.h"
 
 #define FILES 12u
@@ -68,9 +62,8 @@ static void rename_all(const struct place *place)
 }
 
 /* A directory is listed once, however many of its files were renamed: it can be huge. */
-static void test_renamed_files(void **state)
+FIXTURE_TEST(test_renamed_files, struct place *place, setup, teardown)
 {
-	struct place *place = *state;
 	char name[40];
 	unsigned i;
 
@@ -90,13 +83,4 @@ static void test_renamed_files(void **state)
 	assert_int_equal(atomic_load(&place->counters.cut_bytes), 4 * (FILES - 1));
 	assert_int_equal(atomic_load(&place->counters.uncut_files), 1);
 	place_close(place);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_renamed_files, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,11 @@
 /* Syncing of output files: data, names, and files that were closed or cut before anybody asked for it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/sink/file/internal.h"
 #include "session_world.h"
 
@@ -73,9 +64,8 @@ void *__wrap_malloc(size_t bytes)
 }
 
 /* A round that fails makes records come again, and to want memory is no fault of the disk. */
-static void test_without_memory(void **state)
+SESSION_TEST(test_without_memory)
 {
-	struct world *world = *state;
 	int error;
 
 	open_session(world);
@@ -92,9 +82,8 @@ static void test_without_memory(void **state)
 }
 
 /* Others can be mounted below the base directory: what was closed there is synced until it is on the disk, or is not there. */
-static void test_file_systems_below(void **state)
+SESSION_TEST(test_file_systems_below)
 {
-	struct world *world = *state;
 	struct k2i_outputs *outputs = world->outputs;
 	char below[300], moved[310];
 
@@ -127,9 +116,8 @@ static void test_file_systems_below(void **state)
 }
 
 /* Files that were closed before the base directory became another one, which is on another disk. */
-static void test_file_system_of_a_former_base(void **state)
+SESSION_TEST(test_file_system_of_a_former_base)
 {
-	struct world *world = *state;
 	struct k2i_outputs *outputs = world->outputs;
 	char moved[310];
 
@@ -152,10 +140,9 @@ static void test_file_system_of_a_former_base(void **state)
 }
 
 /* A file is not there without its name, and nor is that without the names above. */
-static void test_names_are_synced(void **state)
+SESSION_TEST(test_names_are_synced)
 {
 	static const char *const names[] = {"below/deep", "below", "."};
-	struct world *world = *state;
 	struct stat status;
 	char path[300];
 
@@ -174,9 +161,8 @@ static void test_names_are_synced(void **state)
 }
 
 /* Nobody knows what a receiver that was killed had brought to the disk; what is cut off must not be there again. */
-static void test_synced_after_a_kill(void **state)
+SESSION_TEST(test_synced_after_a_kill)
 {
-	struct world *world = *state;
 	struct k2i_outputs_options options = {.open_max = 4,
 					      .file_mode = 0600,
 					      .killed = true,
@@ -207,17 +193,4 @@ static void test_synced_after_a_kill(void **state)
 	assert_int_equal(cut_files_synced, 1);
 	assert_int_equal(k2i_outputs_sync(world->outputs), 0);
 	assert_int_equal(file_systems_synced, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_without_memory),
-		SESSION_TEST(test_file_systems_below),
-		SESSION_TEST(test_file_system_of_a_former_base),
-		SESSION_TEST(test_names_are_synced),
-		SESSION_TEST(test_synced_after_a_kill),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

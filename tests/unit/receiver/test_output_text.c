@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "output_place.h"
 #include "receiver/sink/file/write.h"
 
 /* A file for all ------------------------------------------------------------------------------------------------- */
 
-static void test_unified_lines_stay_whole(void **state)
+PLACE_TEST(test_unified_lines_stay_whole)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), blocks = stream_make(3, "blocks");
 
 	blocks.mode = K2HFT_STREAM_BINARY;
@@ -55,9 +47,8 @@ static void test_unified_lines_stay_whole(void **state)
 }
 
 /* Long records of several processes: no piece gets into the line of another, and none is lost. */
-static void test_unified_pieces(void **state)
+PLACE_TEST(test_unified_pieces)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
@@ -76,9 +67,8 @@ static void test_unified_pieces(void **state)
 }
 
 /* A chunk that is taken back is as if it had never been: the next one still begins a line of its own. */
-static void test_unified_goes_on_after_a_full_disk(void **state)
+PLACE_TEST(test_unified_goes_on_after_a_full_disk)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
@@ -93,9 +83,8 @@ static void test_unified_goes_on_after_a_full_disk(void **state)
 }
 
 /* A fault of that file concerns everybody: nothing of it goes to the quarantine. */
-static void test_unified_is_held(void **state)
+PLACE_TEST(test_unified_is_held)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	char path[400];
 
@@ -114,9 +103,8 @@ static void test_unified_is_held(void **state)
  * Bytes that were written behind the ledger's back go; a record that goes on does so in the same line, or another
  * begins one.
  */
-static void test_a_record_goes_on_after_a_restart(void **state)
+PLACE_TEST(test_a_record_goes_on_after_a_restart)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
@@ -137,9 +125,8 @@ static void test_a_record_goes_on_after_a_restart(void **state)
 }
 
 /* How the file ends is known as long as nothing is written to it, however often the receiver starts. */
-static void test_recovery_again_and_again(void **state)
+PLACE_TEST(test_recovery_again_and_again)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
@@ -152,9 +139,8 @@ static void test_recovery_again_and_again(void **state)
 }
 
 /* As logrotate(8) does with copytruncate: there is no line to be ended. */
-static void test_emptied_within_a_record(void **state)
+PLACE_TEST(test_emptied_within_a_record)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	char path[400];
 
@@ -175,9 +161,8 @@ static void file_count(void *argument, const struct k2i_ledger_file *file)
 }
 
 /* A file that is renamed within a record is not kept in mind for ever. */
-static void test_rotated_within_a_record(void **state)
+PLACE_TEST(test_rotated_within_a_record)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	char path[400], rotated[400];
 	unsigned rotation, count = 0;
@@ -203,9 +188,8 @@ static void deferred_take(void *argument, const struct k2i_ledger_file *file)
 }
 
 /* A record that goes on in it is no reason for its tail to stay when the machine goes down. */
-static void test_recovery_for_who_waits(void **state)
+PLACE_TEST(test_recovery_for_who_waits)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	bool deferred = false;
 
@@ -234,9 +218,8 @@ static void expect_shown(struct place *place, unsigned wanted)
 }
 
 /* The end of a file that was closed is still known, which is no reason to show it. */
-static void test_closed_is_not_shown(void **state)
+PLACE_TEST(test_closed_is_not_shown)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
@@ -251,9 +234,8 @@ static void test_closed_is_not_shown(void **state)
 }
 
 /* A rest that a power cut has left, and that is kept, is no more cut off by the start after that. */
-static void test_recovery_after_a_power_cut(void **state)
+PLACE_TEST(test_recovery_after_a_power_cut)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
@@ -266,11 +248,10 @@ static void test_recovery_after_a_power_cut(void **state)
 	assert_int_equal(atomic_load(&place->counters.cut_bytes), 0);
 }
 
-static void test_unify_name(void **state)
+TEST(test_unify_name)
 {
 	char path[1024];
 
-	(void)state;
 	assert_null(k2i_format_unify("log/%Y.log", UINT64_C(1500000000000000000), path));
 	assert_string_equal(path, "log/2017.log");
 	assert_non_null(k2i_format_unify("../x", 0, path));
@@ -282,9 +263,8 @@ static void test_unify_name(void **state)
 
 /* With a format -------------------------------------------------------------------------------------------------- */
 
-static void test_each_record_is_formatted(void **state)
+PLACE_TEST(test_each_record_is_formatted)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "d/one");
 
 	place_open(place, "%H %f %P: %l\n", "all");
@@ -295,9 +275,8 @@ static void test_each_record_is_formatted(void **state)
 	assert_int_equal(atomic_load(&place->counters.terminated_records), 1);
 }
 
-static void test_formatted_keeps_lines_apart(void **state)
+PLACE_TEST(test_formatted_keeps_lines_apart)
 {
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "> %L", NULL);
@@ -309,9 +288,8 @@ static void test_formatted_keeps_lines_apart(void **state)
 }
 
 /* A block is what it is, also if it is what ends a line elsewhere. */
-static void test_formatted_blocks(void **state)
+PLACE_TEST(test_formatted_blocks)
 {
-	struct place *place = *state;
 	struct k2i_stream blocks = stream_make(1, "blocks");
 
 	blocks.mode = K2HFT_STREAM_BINARY;
@@ -324,10 +302,9 @@ static void test_formatted_blocks(void **state)
 }
 
 /* More than is gathered before it is written. */
-static void test_formatted_much(void **state)
+PLACE_TEST(test_formatted_much)
 {
 	enum { RECORDS = 26, RECORD_BYTES = 100000 };
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	char *records = malloc((size_t)RECORDS * (RECORD_BYTES + 1)), path[400];
 	FILE *file;
@@ -356,10 +333,9 @@ static void test_formatted_much(void **state)
 }
 
 /* However much a FORMAT makes of short records, and however long one is, the memory for it stays bounded. */
-static void test_formatted_in_bounded_memory(void **state)
+PLACE_TEST(test_formatted_in_bounded_memory)
 {
 	enum { RECORDS = 200000, LITERAL = 110, LONG = 10 << 20 };
-	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	const struct k2i_format_buffer *buffer;
 	char *records = malloc(LONG + 1), format[LITERAL + sizeof("%L%L")], path[400];
@@ -386,29 +362,4 @@ static void test_formatted_in_bounded_memory(void **state)
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_size, RECORDS * (LITERAL + 2) + LITERAL + 2 * LONG + LITERAL + 2);
 	free(records);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_unified_lines_stay_whole),
-		PLACE_TEST(test_unified_pieces),
-		PLACE_TEST(test_unified_goes_on_after_a_full_disk),
-		PLACE_TEST(test_unified_is_held),
-		PLACE_TEST(test_a_record_goes_on_after_a_restart),
-		PLACE_TEST(test_recovery_again_and_again),
-		PLACE_TEST(test_recovery_for_who_waits),
-		PLACE_TEST(test_emptied_within_a_record),
-		PLACE_TEST(test_rotated_within_a_record),
-		PLACE_TEST(test_closed_is_not_shown),
-		PLACE_TEST(test_recovery_after_a_power_cut),
-		cmocka_unit_test(test_unify_name),
-		PLACE_TEST(test_each_record_is_formatted),
-		PLACE_TEST(test_formatted_keeps_lines_apart),
-		PLACE_TEST(test_formatted_blocks),
-		PLACE_TEST(test_formatted_much),
-		PLACE_TEST(test_formatted_in_bounded_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

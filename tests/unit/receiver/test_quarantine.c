@@ -3,21 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/commit/quarantine.h"
 #include "file_help.h"
 #include "base/log.h"
@@ -96,12 +87,13 @@ static void create(struct folder *folder, uint64_t bytes_max)
 	create_at(folder, folder->path, bytes_max);
 }
 
+#define FOLDER_TEST(name) FIXTURE_TEST(name, struct folder *folder, setup, teardown)
+
 /* As often as its sender is held and tries again, a chunk is there once, and takes room once. */
-static void what_comes_again_is_there_once(void **state)
+FOLDER_TEST(what_comes_again_is_there_once)
 {
 	const struct k2i_group group = {.entries = entries, .entry_count = 2};
 	const struct k2i_group_target file = {.last = 1, .error = -EISDIR};
-	struct folder *folder = *state;
 	char index[PATH_ROOM];
 	int tries;
 
@@ -125,9 +117,8 @@ static void what_comes_again_is_there_once(void **state)
 }
 
 /* A disk that is full can take half of a line of the index. */
-static void a_line_that_was_cut_stays_one(void **state)
+FOLDER_TEST(a_line_that_was_cut_stays_one)
 {
-	struct folder *folder = *state;
 	char index[PATH_ROOM];
 	int file;
 
@@ -153,9 +144,8 @@ static void one_there(struct folder *folder, char there[PATH_ROOM])
 }
 
 /* A held session asks time and again: all files are looked at when one can have been moved away. */
-static void a_full_one_is_looked_through_when_it_changes(void **state)
+FOLDER_TEST(a_full_one_is_looked_through_when_it_changes)
 {
-	struct folder *folder = *state;
 	char there[PATH_ROOM];
 
 	one_there(folder, there);
@@ -168,9 +158,8 @@ static void a_full_one_is_looked_through_when_it_changes(void **state)
 }
 
 /* It can change twice in what its time can tell apart. */
-static void a_full_one_that_has_just_changed_is_looked_through(void **state)
+FOLDER_TEST(a_full_one_that_has_just_changed_is_looked_through)
 {
-	struct folder *folder = *state;
 	struct timespec now[2];
 	char there[PATH_ROOM];
 
@@ -187,9 +176,8 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 }
 
 /* However often it was tried: a disk that is full for long does not fill it. */
-static void what_could_not_be_put_there_takes_no_room(void **state)
+FOLDER_TEST(what_could_not_be_put_there_takes_no_room)
 {
-	struct folder *folder = *state;
 	char part[PATH_ROOM];
 	int tries;
 
@@ -216,9 +204,8 @@ DIR *__wrap_opendir(const char *path)
 }
 
 /* A directory that can't be looked through for a moment is not taken for empty from then on. */
-static void what_can_not_be_counted_holds(void **state)
+FOLDER_TEST(what_can_not_be_counted_holds)
 {
-	struct folder *folder = *state;
 	char there[PATH_ROOM];
 
 	one_there(folder, there);
@@ -256,9 +243,8 @@ int __wrap_syncfs(int descriptor)
 }
 
 /* The receiver that put it there may have been killed before it was on the disk. */
-static void what_was_found_is_synced(void **state)
+FOLDER_TEST(what_was_found_is_synced)
 {
-	struct folder *folder = *state;
 	char none[PATH_ROOM];
 
 	create(folder, UINT64_MAX);
@@ -273,10 +259,8 @@ static void what_was_found_is_synced(void **state)
 }
 
 /* Each file is synced until that has succeeded. */
-static void what_is_put_there_is_synced(void **state)
+FOLDER_TEST(what_is_put_there_is_synced)
 {
-	struct folder *folder = *state;
-
 	create(folder, UINT64_MAX);
 	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(put(folder), 0);
@@ -291,9 +275,8 @@ static void what_is_put_there_is_synced(void **state)
 }
 
 /* Also of a directory that was made for what was put there. */
-static void an_error_that_others_were_told_of_is_noticed(void **state)
+FOLDER_TEST(an_error_that_others_were_told_of_is_noticed)
 {
-	struct folder *folder = *state;
 	int made;
 
 	for (made = 0; made < 2; made++) {
@@ -321,9 +304,8 @@ static unsigned directories_count(const struct stat *which)
 }
 
 /* Files from before another file system took the place. */
-static void an_error_of_the_one_before_is_noticed(void **state)
+FOLDER_TEST(an_error_of_the_one_before_is_noticed)
 {
-	struct folder *folder = *state;
 	struct stat here, there;
 	char link[PATH_ROOM], other[] = "/dev/shm/k2hft-test.XXXXXX";
 	int puts;
@@ -374,9 +356,8 @@ static void expect_line(struct folder *folder, const char *path, const char *wha
 }
 
 /* The log does not say that held records are in the quarantine, but why they are not. */
-static void what_it_says(void **state)
+FOLDER_TEST(what_it_says)
 {
-	struct folder *folder = *state;
 	char part[PATH_ROOM], below[PATH_ROOM];
 
 	path_in(part, sizeof(part), folder->path, CHUNK_2 ".part");
@@ -415,9 +396,8 @@ void __wrap_sync(void)
 }
 
 /* The directory can be written and not read: senders that wait for the disk do not fail for that. */
-static void one_that_can_not_be_read(void **state)
+FOLDER_TEST(one_that_can_not_be_read)
 {
-	struct folder *folder = *state;
 	struct __user_cap_data_struct capabilities[2];
 
 	if (!capabilities_set(capabilities, true))
@@ -435,9 +415,8 @@ static void one_that_can_not_be_read(void **state)
 }
 
 /* A sender that has something for it is held, and those that only wait for the disk are not kept waiting. */
-static void one_that_is_a_file(void **state)
+FOLDER_TEST(one_that_is_a_file)
 {
-	struct folder *folder = *state;
 	char path[PATH_ROOM];
 	int file;
 
@@ -449,26 +428,4 @@ static void one_that_is_a_file(void **state)
 	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(put(folder), -ENOTDIR);
 	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
-}
-
-int main(void)
-{
-#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		FOLDER_TEST(what_comes_again_is_there_once),
-		FOLDER_TEST(a_line_that_was_cut_stays_one),
-		FOLDER_TEST(a_full_one_is_looked_through_when_it_changes),
-		FOLDER_TEST(a_full_one_that_has_just_changed_is_looked_through),
-		FOLDER_TEST(what_could_not_be_put_there_takes_no_room),
-		FOLDER_TEST(what_can_not_be_counted_holds),
-		FOLDER_TEST(what_was_found_is_synced),
-		FOLDER_TEST(what_is_put_there_is_synced),
-		FOLDER_TEST(an_error_that_others_were_told_of_is_noticed),
-		FOLDER_TEST(an_error_of_the_one_before_is_noticed),
-		FOLDER_TEST(what_it_says),
-		FOLDER_TEST(one_that_can_not_be_read),
-		FOLDER_TEST(one_that_is_a_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

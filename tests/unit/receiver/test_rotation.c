@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Sealed files: their names, their times, and the list of them. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "config/rotation.h"
 #include "file_help.h"
 #include "receiver/base/file_identity.h"
@@ -106,7 +97,9 @@ static void expect_gone(const struct world *world, const char *path)
 	assert_false(is_there(world, path));
 }
 
-static void test_values(void **state)
+#define ROTATION_TEST(name) FIXTURE_TEST(name, struct world *world, setup, teardown)
+
+ROTATION_TEST(test_values)
 {
 	static const char *const wrong_keep[] = {"0",     "1,2", "7d,8h", "x",
 						 "7days", "-1",  "1G 2K", "99999999999999999999"};
@@ -114,7 +107,6 @@ static void test_values(void **state)
 	struct k2i_keep keep;
 	uint64_t seconds;
 
-	(void)state;
 	assert_int_equal(k2i_keep_parse("20G, 7d,10", &keep), 0);
 	assert_int_equal(keep.bytes, UINT64_C(20) << 30);
 	assert_int_equal(keep.seconds, 7 * 86400);
@@ -131,11 +123,10 @@ static void test_values(void **state)
 		assert_int_equal(k2i_period_parse(wrong_period[i], &seconds), -EINVAL);
 }
 
-static void test_names(void **state)
+ROTATION_TEST(test_names)
 {
 	char path[1024], name[300];
 
-	(void)state;
 	assert_int_equal(k2i_sealed_path("a/f", UINT64_C(1795778369556166017), path), 0);
 	assert_string_equal(path, "a/f.20261127-111929-556166");
 	memset(name, 'x', sizeof(name));
@@ -147,9 +138,8 @@ static void test_names(void **state)
 }
 
 /* Berlin: two hours before UTC in summer, one in winter, from October 25, 2026, 01:00 UTC on: a day of 25 hours. */
-static void test_periods(void **state)
+ROTATION_TEST(test_periods)
 {
-	struct world *world = *state;
 	struct k2i_settings settings = {.rotate_time = (char[]){"daily"}};
 
 	assert_int_equal(setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1), 0);
@@ -162,9 +152,8 @@ static void test_periods(void **state)
 	tzset();
 }
 
-static void test_keep(void **state)
+ROTATION_TEST(test_keep)
 {
-	struct world *world = *state;
 	struct k2i_settings settings = {.rotate_bytes = 1, .rotate_keep = (char[]){"2, 1h, 16"}};
 	char old[1024], first[1024], path[3][1024], other[1024];
 
@@ -190,9 +179,8 @@ static void test_keep(void **state)
 }
 
 /* A file that somebody has written to, and a stream's, is not removed. */
-static void test_others_are_kept(void **state)
+ROTATION_TEST(test_others_are_kept)
 {
-	struct world *world = *state;
 	struct k2i_settings settings = {.rotate_bytes = 1, .rotate_keep = (char[]){"1"}};
 	char written[1024], given[1024], removed[1024], last[1024], whole[1400];
 	FILE *file;
@@ -215,9 +203,8 @@ static void test_others_are_kept(void **state)
 }
 
 /* No room for another list, as on a full disk: the one that is there goes on, without the half of a line at its end. */
-static void test_list_goes_on(void **state)
+ROTATION_TEST(test_list_goes_on)
 {
-	struct world *world = *state;
 	struct k2i_settings settings = {.rotate_bytes = 1};
 	char first[1024], second[1024], list[300], blocked[300];
 	FILE *file;
@@ -241,16 +228,4 @@ static void test_list_goes_on(void **state)
 	assert_int_equal(k2i_rotation_start(world->rotation), 0);
 	expect_gone(world, first);
 	expect_gone(world, second);
-}
-
-#define ROTATION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ROTATION_TEST(test_values), ROTATION_TEST(test_names),           ROTATION_TEST(test_periods),
-		ROTATION_TEST(test_keep),   ROTATION_TEST(test_others_are_kept), ROTATION_TEST(test_list_goes_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

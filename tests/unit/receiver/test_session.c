@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/session/peers.h"
 #include "receiver/session/streams.h"
 #include "random_help.h"
 #include "session_world.h"
 
-static void test_welcome_answers_the_greeting(void **state)
+SESSION_TEST(test_welcome_answers_the_greeting)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 
 	put_hello(world, "ring", 1, 4096);
@@ -32,9 +22,8 @@ static void test_welcome_answers_the_greeting(void **state)
 	assert_memory_equal(welcome.receiver_uuid, k2i_ledger_uuid(world->ledger), 16);
 }
 
-static void test_frames_can_come_byte_by_byte(void **state)
+SESSION_TEST(test_frames_can_come_byte_by_byte)
 {
-	struct world *world = *state;
 	size_t total, given, consumed, wanted;
 	static uint8_t bytes[4096];
 
@@ -58,10 +47,8 @@ static void test_frames_can_come_byte_by_byte(void **state)
 	expect_file(world, "file", "abc");
 }
 
-static void test_duplicates_are_skipped(void **state)
+SESSION_TEST(test_duplicates_are_skipped)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, 0, 0, 1, "abc");
 	put_data(world, 40, 0, 1, "bcd");
@@ -77,9 +64,8 @@ static void test_duplicates_are_skipped(void **state)
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 4);
 }
 
-static void test_resume_after_reconnect(void **state)
+SESSION_TEST(test_resume_after_reconnect)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 
 	open_session(world);
@@ -99,10 +85,9 @@ static void test_resume_after_reconnect(void **state)
 }
 
 /* Its epoch is that of the moment when it was copied, and the original goes on with its own. */
-static void test_a_copy_sends_what_the_original_has(void **state)
+SESSION_TEST(test_a_copy_sends_what_the_original_has)
 {
 	struct k2hft_hello hello = hello_make("ring", 1, 0);
-	struct world *world = *state;
 
 	put_hello(world, "ring", 5, 0);
 	put_stream(world, 1, "file");
@@ -136,10 +121,9 @@ static void test_a_copy_sends_what_the_original_has(void **state)
 }
 
 /* A ring that was acknowledged under another name is new, and its ledger is not lost. */
-static void test_a_name_that_begins_is_no_lost_ledger(void **state)
+SESSION_TEST(test_a_name_that_begins_is_no_lost_ledger)
 {
 	struct k2hft_hello hello = hello_make("ring", 1, 40);
-	struct world *world = *state;
 
 	hello.flags = K2HFT_HELLO_BEGINS;
 	put_greeting(world, &hello);
@@ -148,10 +132,8 @@ static void test_a_name_that_begins_is_no_lost_ledger(void **state)
 	assert_int_equal(atomic_load(&world->counters.ledger_lost), 0);
 }
 
-static void test_only_gaps_that_are_explained_are_passed(void **state)
+SESSION_TEST(test_only_gaps_that_are_explained_are_passed)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
 	put_data(world, 80, 40, 1, "b");
@@ -163,10 +145,8 @@ static void test_only_gaps_that_are_explained_are_passed(void **state)
 	expect_file(world, "file", "abc");
 }
 
-static void test_good_frames_before_a_bad_one_count(void **state)
+SESSION_TEST(test_good_frames_before_a_bad_one_count)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, 0, 0, 1, "ab");
 	put_data(world, 80, 0, 1, "cd");
@@ -178,10 +158,8 @@ static void test_good_frames_before_a_bad_one_count(void **state)
 	assert_int_equal(atomic_load(&world->counters.checksum_errors), 1);
 }
 
-static void test_nothing_of_a_bad_frame_counts(void **state)
+SESSION_TEST(test_nothing_of_a_bad_frame_counts)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, 0, 0, 1, "ab");
 	put_data(world, 80, 0, 1, "cd");
@@ -213,20 +191,18 @@ static void second_chunk_refused(struct world *world, uint64_t position, uint32_
 	expect_file(world, "file", "a");
 }
 
-static void test_what_comes_again_has_a_stream(void **state)
+STATE_TEST(test_what_comes_again_has_a_stream, setup, teardown)
 {
 	second_chunk_refused(*state, 0, 2);
 }
 
-static void test_chunks_do_not_overlap(void **state)
+STATE_TEST(test_chunks_do_not_overlap, setup, teardown)
 {
 	second_chunk_refused(*state, 8, 1);
 }
 
-static void test_nothing_beyond_the_window_is_taken(void **state)
+SESSION_TEST(test_nothing_beyond_the_window_is_taken)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, WINDOW_BYTES - 40, (uint32_t)WINDOW_BYTES - 40, 1, "a");
 	expect_taken(world, WINDOW_BYTES);
@@ -234,9 +210,8 @@ static void test_nothing_beyond_the_window_is_taken(void **state)
 	expect_refused(world, K2HFT_ERROR_LIMIT);
 }
 
-static void test_stream_declared_again(void **state)
+SESSION_TEST(test_stream_declared_again)
 {
-	struct world *world = *state;
 	char path[201];
 
 	open_session(world);
@@ -255,10 +230,9 @@ static void test_stream_declared_again(void **state)
 }
 
 /* Two writers of one file are told apart by ring, path, host and pid. */
-static void test_streams_have_writers(void **state)
+SESSION_TEST(test_streams_have_writers)
 {
 	struct k2hft_stream_message other = {.stream_id = 2, .path = "file", .host = "other"};
-	struct world *world = *state;
 	const struct k2i_stream *one, *two, *three;
 
 	open_session(world);
@@ -274,9 +248,8 @@ static void test_streams_have_writers(void **state)
 	assert_true(one->writer_seed != two->writer_seed && one->writer_seed != three->writer_seed);
 }
 
-static void test_a_session_has_so_many_streams(void **state)
+SESSION_TEST(test_a_session_has_so_many_streams)
 {
-	struct world *world = *state;
 	char path[32];
 	uint32_t id;
 
@@ -292,10 +265,8 @@ static void test_a_session_has_so_many_streams(void **state)
 	expect_refused(world, K2HFT_ERROR_LIMIT);
 }
 
-static void test_all_sessions_have_so_many_streams(void **state)
+SESSION_TEST(test_all_sessions_have_so_many_streams)
 {
-	struct world *world = *state;
-
 	world->streams.count_max = 2;
 	open_session(world);
 	put_stream(world, 2, "two");
@@ -324,10 +295,8 @@ static void put_discard(struct world *world, uint64_t from, uint64_t to, uint64_
 	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
 }
 
-static void test_what_is_discarded_is_passed_once(void **state)
+SESSION_TEST(test_what_is_discarded_is_passed_once)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_discard(world, 0, 4096, 12);
 	put_data(world, 4096, 0, 1, "a");
@@ -345,10 +314,9 @@ static void test_what_is_discarded_is_passed_once(void **state)
 }
 
 /* Positions that leave no room for a window behind them are refused, and nothing is committed there. */
-static void test_positions_have_an_end(void **state)
+SESSION_TEST(test_positions_have_an_end)
 {
 	const uint64_t last = UINT64_MAX - 7 - WINDOW_BYTES;
-	struct world *world = *state;
 
 	open_session(world);
 	put_discard(world, 0, UINT64_MAX - 7, 0);
@@ -369,10 +337,8 @@ static void test_positions_have_an_end(void **state)
 	expect_file(world, "far", "a");
 }
 
-static void test_a_ping_is_answered_and_a_bye_ends(void **state)
+SESSION_TEST(test_a_ping_is_answered_and_a_bye_ends)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_ping(world);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
@@ -385,9 +351,8 @@ static void test_a_ping_is_answered_and_a_bye_ends(void **state)
 }
 
 /* A peer that asks and does not read the answers is not read any more. */
-static void test_answers_have_a_limit(void **state)
+SESSION_TEST(test_answers_have_a_limit)
 {
-	struct world *world = *state;
 	size_t consumed, wanted;
 	unsigned i;
 
@@ -411,10 +376,9 @@ static void refuse_first(struct world *world, unsigned code)
 	session_again(world, 1);
 }
 
-static void test_refused_greetings(void **state)
+SESSION_TEST(test_refused_greetings)
 {
 	struct k2hft_hello hello = hello_make("ring", 1, 0);
-	struct world *world = *state;
 
 	put_stream(world, 1, "file");
 	refuse_first(world, K2HFT_ERROR_PROTOCOL);
@@ -438,9 +402,8 @@ static void test_refused_greetings(void **state)
 	refuse_first(world, K2HFT_ERROR_PROTOCOL);
 }
 
-static void test_lengths_are_refused_at_once(void **state)
+SESSION_TEST(test_lengths_are_refused_at_once)
 {
-	struct world *world = *state;
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .body_bytes = 8u << 20, .raw_bytes = 8u << 20};
 	static uint8_t body[8u << 20];
 
@@ -456,9 +419,8 @@ static void test_lengths_are_refused_at_once(void **state)
 }
 
 /* Nothing of who has lost his ring, and breaks a rule, is left for the next of his thread to commit. */
-static void test_fenced_and_refused(void **state)
+SESSION_TEST(test_fenced_and_refused)
 {
-	struct world *world = *state;
 	static struct k2i_session old;
 	size_t consumed, wanted;
 
@@ -477,7 +439,7 @@ static void test_fenced_and_refused(void **state)
 	expect_file(world, "file", "c");
 }
 
-static void test_the_newest_connection_has_the_ring(void **state)
+STATE_TEST(test_the_newest_connection_has_the_ring, setup, teardown)
 {
 	struct world *world = *state;
 	static struct k2i_session old;
@@ -520,9 +482,8 @@ static void test_the_newest_connection_has_the_ring(void **state)
 	k2i_session_end(&old);
 }
 
-static void test_many_streams_in_a_frame(void **state)
+SESSION_TEST(test_many_streams_in_a_frame)
 {
-	struct world *world = *state;
 	char path[32];
 	uint32_t id;
 
@@ -543,9 +504,8 @@ static void test_many_streams_in_a_frame(void **state)
 }
 
 /* Random damage in a stream of good frames: never a crash, never a wrong byte in the file. */
-static void test_no_damage_writes_a_wrong_byte(void **state)
+SESSION_TEST(test_no_damage_writes_a_wrong_byte)
 {
-	struct world *world = *state;
 	uint64_t seed = 1, random;
 	static uint8_t good[4096];
 	size_t good_bytes;
@@ -584,9 +544,8 @@ static bool gets_in(struct world *world, const char *address, const char *ring)
 	return welcome;
 }
 
-static void test_one_host_has_its_share(void **state)
+SESSION_TEST(test_one_host_has_its_share)
 {
-	struct world *world = *state;
 	struct k2i_peer first = {.ring_uuid = "first"}, mute = {.ring_uuid = ""};
 	struct k2i_peers peers;
 
@@ -608,39 +567,4 @@ static void test_one_host_has_its_share(void **state)
 	assert_false(gets_in(world, "[::1]:3", "ring"));
 	assert_true(gets_in(world, first.address, "ring"));
 	k2i_peers_end(&peers);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_welcome_answers_the_greeting),
-		SESSION_TEST(test_frames_can_come_byte_by_byte),
-		SESSION_TEST(test_duplicates_are_skipped),
-		SESSION_TEST(test_resume_after_reconnect),
-		SESSION_TEST(test_a_copy_sends_what_the_original_has),
-		SESSION_TEST(test_a_name_that_begins_is_no_lost_ledger),
-		SESSION_TEST(test_only_gaps_that_are_explained_are_passed),
-		SESSION_TEST(test_good_frames_before_a_bad_one_count),
-		SESSION_TEST(test_nothing_of_a_bad_frame_counts),
-		SESSION_TEST(test_what_comes_again_has_a_stream),
-		SESSION_TEST(test_chunks_do_not_overlap),
-		SESSION_TEST(test_nothing_beyond_the_window_is_taken),
-		SESSION_TEST(test_stream_declared_again),
-		SESSION_TEST(test_streams_have_writers),
-		SESSION_TEST(test_a_session_has_so_many_streams),
-		SESSION_TEST(test_all_sessions_have_so_many_streams),
-		SESSION_TEST(test_what_is_discarded_is_passed_once),
-		SESSION_TEST(test_positions_have_an_end),
-		SESSION_TEST(test_a_ping_is_answered_and_a_bye_ends),
-		SESSION_TEST(test_answers_have_a_limit),
-		SESSION_TEST(test_refused_greetings),
-		SESSION_TEST(test_lengths_are_refused_at_once),
-		SESSION_TEST(test_the_newest_connection_has_the_ring),
-		SESSION_TEST(test_fenced_and_refused),
-		SESSION_TEST(test_many_streams_in_a_frame),
-		SESSION_TEST(test_no_damage_writes_a_wrong_byte),
-		SESSION_TEST(test_one_host_has_its_share),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_world.h"
 
 /* `acked` and BYE's token of a sender that comes again; whether it was known, and so goes on at 40. */
@@ -37,9 +28,8 @@ static bool comes_again(struct world *world, uint64_t id, uint64_t acked, uint64
  * The last word on a ring that never comes again. A sender that was not acknowledged everything is not believed;
  * another, that was, goes on there without the ledger.
  */
-static void test_a_ring_that_ends_is_forgotten(void **state)
+SESSION_TEST(test_a_ring_that_ends_is_forgotten)
 {
-	struct world *world = *state;
 	uint64_t id = 2, token;
 
 	open_session(world);
@@ -63,10 +53,9 @@ static void test_a_ring_that_ends_is_forgotten(void **state)
 }
 
 /* A session whose ring has connected again has nothing to say about it. */
-static void test_a_twin_does_not_end_the_ring(void **state)
+SESSION_TEST(test_a_twin_does_not_end_the_ring)
 {
 	static struct k2i_session old;
-	struct world *world = *state;
 	size_t consumed, wanted;
 
 	open_session(world);
@@ -104,9 +93,8 @@ static void visit(struct world *world, uint64_t id, const char *peer)
 }
 
 /* A peer that comes and goes without end fills no log, and leaves others their lines. */
-static void test_lines_about_one_peer_have_a_limit(void **state)
+SESSION_TEST(test_lines_about_one_peer_have_a_limit)
 {
-	struct world *world = *state;
 	unsigned id, said;
 	char peer[32];
 
@@ -122,15 +110,4 @@ static void test_lines_about_one_peer_have_a_limit(void **state)
 	visit(world, id, "192.0.2.2:1");
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	assert_int_equal(begins + ends, said + 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_a_ring_that_ends_is_forgotten),
-		SESSION_TEST(test_a_twin_does_not_end_the_ring),
-		SESSION_TEST(test_lines_about_one_peer_have_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_world.h"
 
 /* The ledger is behind what it acknowledged once: it was lost. */
-static void test_a_ledger_that_was_lost_is_noticed(void **state)
+SESSION_TEST(test_a_ledger_that_was_lost_is_noticed)
 {
-	struct world *world = *state;
 	struct k2hft_hello hello = hello_make("ring", 1, 400);
 
 	memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
@@ -53,9 +43,8 @@ static void test_a_ledger_that_was_lost_is_noticed(void **state)
 }
 
 /* Two machines restored from one image have the same ring, each with an opening of its own. */
-static void test_a_second_opening_is_refused(void **state)
+SESSION_TEST(test_a_second_opening_is_refused)
 {
-	struct world *world = *state;
 	struct k2hft_hello hello = hello_make("ring", 5, 0);
 	struct k2i_session first = {0};
 
@@ -91,14 +80,4 @@ static void test_a_second_opening_is_refused(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(fenced_id, 4);
 	k2i_session_end(&first);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_a_ledger_that_was_lost_is_noticed),
-		SESSION_TEST(test_a_second_opening_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Files and ledger after a power cut, and the chunks that come again then. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_synced_help.h"
 
 struct saved {
@@ -74,9 +65,8 @@ static void power_cut(struct world *world, struct saved saved)
  * Chunks that were not acknowledged go and come again; the others are where they were, also if the sender does not
  * know.
  */
-static void test_power_cut(void **state)
+SESSION_TEST(test_power_cut)
 {
-	struct world *world = *state;
 	struct saved saved;
 
 	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
@@ -94,9 +84,8 @@ static void test_power_cut(void **state)
 }
 
 /* Before anything of a file is on the disk the ledger knows there where it begins. */
-static void test_power_cut_at_the_first_record(void **state)
+SESSION_TEST(test_power_cut_at_the_first_record)
 {
-	struct world *world = *state;
 	struct k2hft_hello hello = hello_make("ring", 1, 0);
 	struct saved saved;
 
@@ -120,9 +109,8 @@ static void test_power_cut_at_the_first_record(void **state)
 }
 
 /* Where somebody was acknowledged who does not wait for the disk, the tail stays, and what else is in it comes again. */
-static void test_power_cut_of_mixed_levels(void **state)
+SESSION_TEST(test_power_cut_of_mixed_levels)
 {
-	struct world *world = *state;
 	struct saved saved;
 
 	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
@@ -158,15 +146,4 @@ static void test_power_cut_of_mixed_levels(void **state)
 	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
 	put_and_sync(world, 40, "b");
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_power_cut),
-		SESSION_TEST(test_power_cut_at_the_first_record),
-		SESSION_TEST(test_power_cut_of_mixed_levels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "session_world.h"
 #include "wrapped_names.h"
 
-static void test_hold_and_resume(void **state)
+SESSION_TEST(test_hold_and_resume)
 {
-	struct world *world = *state;
 	char path[300];
 
 	open_session(world);
@@ -73,10 +63,9 @@ ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
 }
 
 /* NFS says ESTALE, and a file system of somebody's program anything: none of that is about who has the ring. */
-static void test_any_error_holds(void **state)
+SESSION_TEST(test_any_error_holds)
 {
 	static const int errors[] = {ESTALE, ENOTCONN, EPIPE, ENOBUFS, EPROTO};
-	struct world *world = *state;
 	size_t i;
 
 	open_session(world);
@@ -105,10 +94,8 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_
 }
 
 /* An error that a file could have itself is nothing for the quarantine if it is the ledger's, whose disk can be another. */
-static void test_ledger_holds(void **state)
+SESSION_TEST(test_ledger_holds)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
 	ledger_error = EPERM;
@@ -129,9 +116,8 @@ static void test_ledger_holds(void **state)
 }
 
 /* The bytes that were written are taken back, and not those from before. */
-static void test_held_at_the_first_write(void **state)
+SESSION_TEST(test_held_at_the_first_write)
 {
-	struct world *world = *state;
 	FILE *file;
 	char path[300];
 
@@ -149,10 +135,8 @@ static void test_held_at_the_first_write(void **state)
 }
 
 /* Chunks that came before in the same bytes are not taken again with the held ones. */
-static void test_held_behind_its_greeting(void **state)
+SESSION_TEST(test_held_behind_its_greeting)
 {
-	struct world *world = *state;
-
 	put_hello(world, "ring", 1, 0);
 	put_stream(world, 1, "file");
 	put_ping(world);
@@ -168,9 +152,8 @@ static void test_held_behind_its_greeting(void **state)
 }
 
 /* A peer that does not read what it is told each time is held as long as nothing can be written. */
-static void test_held_without_room_for_answers(void **state)
+SESSION_TEST(test_held_without_room_for_answers)
 {
-	struct world *world = *state;
 	unsigned i;
 
 	open_session(world);
@@ -187,9 +170,8 @@ static void test_held_without_room_for_answers(void **state)
 }
 
 /* Room is made on a full disk just when a write fails: what is taken back is not more than there is. */
-static void test_emptied_while_full(void **state)
+SESSION_TEST(test_emptied_while_full)
 {
-	struct world *world = *state;
 	char path[300];
 
 	open_session(world);
@@ -221,10 +203,8 @@ static void put_many(struct world *world)
 	assert_true(4 * 10000 > GROUP_CHUNKS);
 }
 
-static void test_many_small_chunks(void **state)
+SESSION_TEST(test_many_small_chunks)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_many(world);
 	expect_taken(world, 4 * 10000 * 40);
@@ -234,9 +214,8 @@ static void test_many_small_chunks(void **state)
 }
 
 /* Held in the second group of a call: what the first brought is neither written nor counted again. */
-static void test_held_in_mid_frame(void **state)
+SESSION_TEST(test_held_in_mid_frame)
 {
-	struct world *world = *state;
 	char path[300];
 	struct stat status;
 
@@ -258,7 +237,7 @@ static void test_held_in_mid_frame(void **state)
 }
 
 /* A file that is as long as it can be holds nobody: its chunks go to the quarantine, the others into their files. */
-static void test_file_at_its_limit(void **state)
+STATE_TEST(test_file_at_its_limit, setup, teardown)
 {
 	struct world *world = *state;
 	char file[300], kept[300];
@@ -286,22 +265,4 @@ static void test_file_at_its_limit(void **state)
 	expect_taken(world, 200);
 	assert_int_equal(stat(file, &status), 0);
 	assert_int_equal(status.st_size, 4096);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_hold_and_resume),
-		SESSION_TEST(test_any_error_holds),
-		SESSION_TEST(test_ledger_holds),
-		SESSION_TEST(test_held_behind_its_greeting),
-		SESSION_TEST(test_held_without_room_for_answers),
-		SESSION_TEST(test_held_at_the_first_write),
-		SESSION_TEST(test_emptied_while_full),
-		SESSION_TEST(test_many_small_chunks),
-		SESSION_TEST(test_held_in_mid_frame),
-		SESSION_TEST(test_file_at_its_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

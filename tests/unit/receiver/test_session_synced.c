@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/sink/file/internal.h"
 #include "session_synced_help.h"
 
-static void test_synced_waits(void **state)
+SESSION_TEST(test_synced_waits)
 {
-	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	uint64_t number;
 
@@ -48,9 +38,8 @@ static void test_synced_waits(void **state)
 }
 
 /* There was no room for it, since the sender had stopped reading: once it goes on it must not wait for ever. */
-static void test_what_found_no_room_comes_later(void **state)
+SESSION_TEST(test_what_found_no_room_comes_later)
 {
-	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 
 	put_data(world, 0, 0, 1, "a");
@@ -66,9 +55,8 @@ static void test_what_found_no_room_comes_later(void **state)
 }
 
 /* FILE_SYNC = always gives it to everybody; what came before, or before a kill, is on the disk before WELCOME says so. */
-static void test_synced_always(void **state)
+SESSION_TEST(test_synced_always)
 {
-	struct world *world = *state;
 	struct k2i_syncer *syncer;
 	uint64_t number;
 	int killed;
@@ -114,7 +102,7 @@ static struct k2i_output_file *put_in_vain(struct world *world, uint64_t positio
 }
 
 /* Data that the disk refused is not acknowledged by a later success: the sender sends it again. */
-static void test_sync_fails(void **state)
+STATE_TEST(test_sync_fails, setup, teardown)
 {
 	struct world *world = *state;
 	struct k2i_output_file *output;
@@ -138,9 +126,8 @@ static void test_sync_fails(void **state)
 }
 
 /* At the end of the receiver what came last is acknowledged, too; at that of a sender nothing that the disk refused. */
-static void test_synced_at_the_end(void **state)
+SESSION_TEST(test_synced_at_the_end)
 {
-	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	struct k2i_output_file *output;
 
@@ -203,7 +190,7 @@ int __wrap_fdatasync(int descriptor)
 }
 
 /* It has data on the disk, and says so later: nobody needs to send that again. */
-static void test_ledger_fails(void **state)
+STATE_TEST(test_ledger_fails, setup, teardown)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
@@ -251,7 +238,7 @@ static struct k2i_output_file *write_told(struct world *world)
 }
 
 /* Nothing since the last sync is on the disk. */
-static void test_write_behind_fails(void **state)
+STATE_TEST(test_write_behind_fails, setup, teardown)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
@@ -272,9 +259,8 @@ static void test_write_behind_fails(void **state)
 }
 
 /* The kernel tells nobody again what it has told a write. */
-static void test_write_behind_failed_of_a_file_that_was_closed(void **state)
+SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed)
 {
-	struct world *world = *state;
 	struct k2i_outputs *outputs = world->outputs;
 
 	open_session(world);
@@ -324,10 +310,8 @@ static void disk_refuses(struct world *world)
 }
 
 /* WELCOME would acknowledge what is not there; a later success does not change that. */
-static void test_no_welcome_for_what_is_lost(void **state)
+SESSION_TEST(test_no_welcome_for_what_is_lost)
 {
-	struct world *world = *state;
-
 	greet_meanwhile(world);
 	disk_refuses(world);
 	while (k2i_syncer_done(world->shared.syncer) < world->session.greeting.number) {
@@ -338,10 +322,8 @@ static void test_no_welcome_for_what_is_lost(void **state)
 	expect_error(world, K2HFT_ERROR_LIMIT);
 }
 
-static void test_nothing_before_welcome(void **state)
+SESSION_TEST(test_nothing_before_welcome)
 {
-	struct world *world = *state;
-
 	greet_meanwhile(world);
 	put_ping(world);
 	expect_refused(world, K2HFT_ERROR_PROTOCOL);
@@ -355,10 +337,9 @@ static void lines_count(void *argument, enum k2hft_log_level level, const char *
 }
 
 /* A sender that gives up waiting was not connected, and breaks no rule. */
-static void test_leaves_before_welcome(void **state)
+SESSION_TEST(test_leaves_before_welcome)
 {
 	const struct k2hft_error_message error = {.code = K2HFT_ERROR_LIMIT, .text = "no more time"};
-	struct world *world = *state;
 	unsigned lines = 0;
 
 	greet_meanwhile(world);
@@ -375,10 +356,8 @@ static void test_leaves_before_welcome(void **state)
 }
 
 /* It has said HELLO, so it knows what an ERROR is. */
-static void test_malformed_before_welcome(void **state)
+SESSION_TEST(test_malformed_before_welcome)
 {
-	struct world *world = *state;
-
 	greet_meanwhile(world);
 	memset(input_end(world), 'x', K2HFT_FRAME_HEADER_BYTES);
 	put_message(world, K2HFT_FRAME_HEADER_BYTES);
@@ -405,7 +384,7 @@ static void replace(void)
 }
 
 /* A file that is closed while its sync fails does not make every sync from then on fail. */
-static void test_sync_fails_of_a_closed_file(void **state)
+STATE_TEST(test_sync_fails_of_a_closed_file, setup, teardown)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
@@ -439,9 +418,8 @@ int __wrap_syncfs(int descriptor)
 	return fcntl(descriptor, F_GETFL) & OPEN_BEFORE ? -1 : __real_syncfs(descriptor);
 }
 
-static void test_sync_fails_of_files_that_were_closed(void **state)
+SESSION_TEST(test_sync_fails_of_files_that_were_closed)
 {
-	struct world *world = *state;
 	struct k2i_outputs *outputs = world->outputs;
 
 	assert_int_equal(fcntl(outputs->base, F_SETFL, OPEN_BEFORE), 0);
@@ -457,9 +435,8 @@ static void test_sync_fails_of_files_that_were_closed(void **state)
 }
 
 /* Records that can't be stored are acknowledged when they are on the disk, too, in the quarantine. */
-static void test_sync_fails_of_the_quarantine(void **state)
+SESSION_TEST(test_sync_fails_of_the_quarantine)
 {
-	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	struct stat status;
 	int descriptor;
@@ -475,9 +452,8 @@ static void test_sync_fails_of_the_quarantine(void **state)
 }
 
 /* That no descriptor is left is no reason to have records sent again. */
-static void test_synced_without_descriptors(void **state)
+SESSION_TEST(test_synced_without_descriptors)
 {
-	struct world *world = *state;
 	struct k2i_outputs *outputs = world->outputs;
 
 	open_session(world);
@@ -505,9 +481,8 @@ static void test_synced_without_descriptors(void **state)
 }
 
 /* Chunks before a chunk that can't be written now are acknowledged all the same. */
-static void test_synced_before_what_is_held(void **state)
+SESSION_TEST(test_synced_before_what_is_held)
 {
-	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 
 	put_and_sync(world, 0, "a");
@@ -529,9 +504,8 @@ static void test_synced_before_what_is_held(void **state)
 #define NOBODY 65534u
 
 /* A directory that may be written and not read can't be opened to be synced, which is no reason either. */
-static void test_synced_in_a_directory_that_may_not_be_read(void **state)
+SESSION_TEST(test_synced_in_a_directory_that_may_not_be_read)
 {
-	struct world *world = *state;
 	bool root = geteuid() == 0;
 	char path[300];
 
@@ -548,30 +522,4 @@ static void test_synced_in_a_directory_that_may_not_be_read(void **state)
 	assert_int_equal(root ? seteuid(0) : 0, 0);
 	assert_int_equal(file_systems_synced, 1);
 	assert_int_equal(chmod(path, 0700), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_synced_waits),
-		SESSION_TEST(test_what_found_no_room_comes_later),
-		SESSION_TEST(test_synced_always),
-		SESSION_TEST(test_sync_fails),
-		SESSION_TEST(test_no_welcome_for_what_is_lost),
-		SESSION_TEST(test_nothing_before_welcome),
-		SESSION_TEST(test_leaves_before_welcome),
-		SESSION_TEST(test_malformed_before_welcome),
-		SESSION_TEST(test_synced_at_the_end),
-		SESSION_TEST(test_ledger_fails),
-		SESSION_TEST(test_write_behind_fails),
-		SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed),
-		SESSION_TEST(test_sync_fails_of_a_closed_file),
-		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
-		SESSION_TEST(test_synced_without_descriptors),
-		SESSION_TEST(test_synced_before_what_is_held),
-		SESSION_TEST(test_synced_in_a_directory_that_may_not_be_read),
-		SESSION_TEST(test_sync_fails_of_the_quarantine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,10 @@
 /* Settlement: a sender went on at another receiver, and this one takes back what it has behind that. */
 #include <errno.h>
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/sink/rotation/rotation.h"
 #include "session_world.h"
 
@@ -86,9 +77,8 @@ static void expect_lines(const struct world *world, unsigned lines)
 	assert_int_equal(lines_of(world, text, sizeof(text)), lines);
 }
 
-static void test_the_end_of_a_file_is_cut(void **state)
+SESSION_TEST(test_the_end_of_a_file_is_cut)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 
 	for (unsigned killed = 0; killed < 2; killed++) {
@@ -111,9 +101,8 @@ static void test_the_end_of_a_file_is_cut(void **state)
 	expect_lines(world, 0);
 }
 
-static void test_what_is_in_front_of_others_is_retracted(void **state)
+SESSION_TEST(test_what_is_in_front_of_others_is_retracted)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 	struct k2i_session first;
 	char text[4096];
@@ -139,9 +128,8 @@ static void test_what_is_in_front_of_others_is_retracted(void **state)
 }
 
 /* Somebody else has cut or renamed the file: it is not there any more, or not where it was. */
-static void test_files_of_others_are_left_alone(void **state)
+SESSION_TEST(test_files_of_others_are_left_alone)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 	char path[300], renamed[300], text[4096];
 
@@ -166,9 +154,8 @@ static void test_files_of_others_are_left_alone(void **state)
 }
 
 /* A row that is behind what its sender says was acknowledged here is of an older disk. */
-static void test_a_restored_disk_is_told(void **state)
+SESSION_TEST(test_a_restored_disk_is_told)
 {
-	struct world *world = *state;
 	struct k2hft_welcome welcome;
 
 	send_letters(world, 10, "ring", 0, "abc");
@@ -179,9 +166,8 @@ static void test_a_restored_disk_is_told(void **state)
 }
 
 /* Ranges whose sender proves to know of them are not kept. */
-static void test_what_is_proven_is_forgotten(void **state)
+SESSION_TEST(test_what_is_proven_is_forgotten)
 {
-	struct world *world = *state;
 	struct k2hft_ping pong;
 	struct k2i_ledger_range *ranges;
 	size_t count;
@@ -246,9 +232,8 @@ static void sealed_find(const struct world *world, char *name, size_t room)
 	globfree(&found);
 }
 
-static void test_a_sealed_file_is_cut(void **state)
+SESSION_TEST(test_a_sealed_file_is_cut)
 {
-	struct world *world = *state;
 	struct k2i_rotation *rotation;
 	struct k2hft_welcome welcome;
 	char name[100], path[400];
@@ -277,9 +262,8 @@ static void test_a_sealed_file_is_cut(void **state)
 	}
 }
 
-static void test_a_compressed_file_is_retracted(void **state)
+SESSION_TEST(test_a_compressed_file_is_retracted)
 {
-	struct world *world = *state;
 	struct k2i_rotation *rotation = rotation_open(world);
 	struct k2hft_welcome welcome;
 	char name[100], line[200], text[4096];
@@ -300,19 +284,4 @@ static void test_a_compressed_file_is_retracted(void **state)
 	assert_non_null(strstr(text, line));
 	k2i_outputs_rotation(world->outputs, NULL);
 	k2i_rotation_close(rotation);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_the_end_of_a_file_is_cut),
-		SESSION_TEST(test_what_is_in_front_of_others_is_retracted),
-		SESSION_TEST(test_files_of_others_are_left_alone),
-		SESSION_TEST(test_a_restored_disk_is_told),
-		SESSION_TEST(test_what_is_proven_is_forgotten),
-		SESSION_TEST(test_a_sealed_file_is_cut),
-		SESSION_TEST(test_a_compressed_file_is_retracted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,12 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "counting_sink.h"
 #include "session_world.h"
 #include "wrapped_names.h"
@@ -144,7 +135,9 @@ static void open_at(struct world *world, uint64_t acked, uint64_t position)
 	assert_int_equal(expect_welcome(world).position, position);
 }
 
-static void test_undo_in_order(void **state)
+#define SINK_TEST(name) STATE_TEST(name, NULL, teardown)
+
+SINK_TEST(test_undo_in_order)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
 
@@ -161,7 +154,7 @@ static void test_undo_in_order(void **state)
 }
 
 /* A commit that the ledger does not have has not happened, and comes again as a whole. */
-static void test_undo_when_the_ledger_fails(void **state)
+SINK_TEST(test_undo_when_the_ledger_fails)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
 
@@ -189,7 +182,7 @@ static void expect_failed(struct world *world, int error, unsigned status)
 	expect_ack(world, 0, status);
 }
 
-static void test_failed_is_tried_again(void **state)
+SINK_TEST(test_failed_is_tried_again)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
 
@@ -204,7 +197,7 @@ static void test_failed_is_tried_again(void **state)
 }
 
 /* A sink that has no room just now has not failed: the sender is told nothing, and the sink says when to try again. */
-static void test_waits_are_silent(void **state)
+SINK_TEST(test_waits_are_silent)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 
@@ -224,7 +217,7 @@ static void test_waits_are_silent(void **state)
 	expect_counted(&first, "one", "a");
 }
 
-static void test_own_fault_goes_to_quarantine(void **state)
+SINK_TEST(test_own_fault_goes_to_quarantine)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
 
@@ -239,7 +232,7 @@ static void test_own_fault_goes_to_quarantine(void **state)
 }
 
 /* Chunks that it stored behind its mark were not acknowledged, and come again. */
-static void test_undo_after_a_kill(void **state)
+SINK_TEST(test_undo_after_a_kill)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
 
@@ -265,7 +258,7 @@ static void type_change(struct world *world, uint32_t count)
 }
 
 /* A sink that TYPE names from this start on begins at what was acknowledged, and misses only what is acknowledged without it. */
-static void test_new_and_left_out(void **state)
+SINK_TEST(test_new_and_left_out)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_UNDO, 1);
 
@@ -293,7 +286,7 @@ static void test_new_and_left_out(void **state)
 }
 
 /* Nothing is acknowledged, nor in the ledger, before it is stored, and then all up to what is. */
-static void test_later_acknowledges_what_is_stored(void **state)
+SINK_TEST(test_later_acknowledges_what_is_stored)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 
@@ -323,7 +316,7 @@ static void test_later_acknowledges_what_is_stored(void **state)
 }
 
 /* Stored chunks are not stored again because the ledger could not be written. */
-static void test_later_and_the_ledger_fails(void **state)
+SINK_TEST(test_later_and_the_ledger_fails)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 
@@ -339,7 +332,7 @@ static void test_later_and_the_ledger_fails(void **state)
 	assert_int_equal(first.stored, 1);
 }
 
-static void test_later_lost_comes_again(void **state)
+SINK_TEST(test_later_lost_comes_again)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 
@@ -363,7 +356,7 @@ static void test_later_lost_comes_again(void **state)
 }
 
 /* The ring has connected again: what the sink says of the connection before is nothing for the ledger. */
-static void test_later_report_of_a_fenced_ring(void **state)
+SINK_TEST(test_later_report_of_a_fenced_ring)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 	static struct k2i_session before;
@@ -389,7 +382,7 @@ static void test_later_report_of_a_fenced_ring(void **state)
 }
 
 /* Records count when they are stored, however many groups wait for that. */
-static void test_later_counts_what_is_stored(void **state)
+SINK_TEST(test_later_counts_what_is_stored)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 	uint64_t position = 0;
@@ -408,7 +401,7 @@ static void test_later_counts_what_is_stored(void **state)
 }
 
 /* Without memory for its report a group does not get to the sink at all: nothing can be stored that nobody hears of. */
-static void test_later_without_memory(void **state)
+SINK_TEST(test_later_without_memory)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 
@@ -427,7 +420,7 @@ static void test_later_without_memory(void **state)
 	expect_counted(&first, "one", "ab");
 }
 
-static void test_later_goes_on_at_the_ledger(void **state)
+SINK_TEST(test_later_goes_on_at_the_ledger)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
 
@@ -448,7 +441,7 @@ static void test_later_goes_on_at_the_ledger(void **state)
 }
 
 /* The acknowledgement is the least of all sinks', and each has each chunk once, also over a restart. */
-static void test_two_sinks(void **state)
+SINK_TEST(test_two_sinks)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_LATER, 2);
 
@@ -478,7 +471,7 @@ static void test_two_sinks(void **state)
 }
 
 /* A sink that fails keeps the other from nothing, and its chunks come again to it alone. */
-static void test_one_of_two_fails(void **state)
+SINK_TEST(test_one_of_two_fails)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_UNDO, 2);
 
@@ -504,7 +497,7 @@ static void test_one_of_two_fails(void **state)
 }
 
 /* Where one has no room for a chunk the group ends before it for all. */
-static void test_two_groups_end_together(void **state)
+SINK_TEST(test_two_groups_end_together)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_UNDO, 2);
 	char path[16], wanted[K2I_LEDGER_FILES_MAX + 3];
@@ -541,7 +534,7 @@ static void synced_open(struct world *world)
 }
 
 /* Level synced waits for all sinks to store, and then for all to be synced. */
-static void test_two_sinks_synced(void **state)
+SINK_TEST(test_two_sinks_synced)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_LATER, 2);
 
@@ -559,7 +552,7 @@ static void test_two_sinks_synced(void **state)
 	assert_true(second.synced > 0);
 }
 
-static void test_sync_fails(void **state)
+SINK_TEST(test_sync_fails)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
 
@@ -571,33 +564,4 @@ static void test_sync_fails(void **state)
 	assert_true(k2i_session_synced(&world->session));
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	first.sync_result = 0;
-}
-
-#define SINK_TEST(name) cmocka_unit_test_teardown(name, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SINK_TEST(test_undo_in_order),
-		SINK_TEST(test_undo_when_the_ledger_fails),
-		SINK_TEST(test_failed_is_tried_again),
-		SINK_TEST(test_waits_are_silent),
-		SINK_TEST(test_own_fault_goes_to_quarantine),
-		SINK_TEST(test_undo_after_a_kill),
-		SINK_TEST(test_new_and_left_out),
-		SINK_TEST(test_later_acknowledges_what_is_stored),
-		SINK_TEST(test_later_and_the_ledger_fails),
-		SINK_TEST(test_later_lost_comes_again),
-		SINK_TEST(test_later_report_of_a_fenced_ring),
-		SINK_TEST(test_later_counts_what_is_stored),
-		SINK_TEST(test_later_without_memory),
-		SINK_TEST(test_later_goes_on_at_the_ledger),
-		SINK_TEST(test_two_sinks),
-		SINK_TEST(test_one_of_two_fails),
-		SINK_TEST(test_two_groups_end_together),
-		SINK_TEST(test_two_sinks_synced),
-		SINK_TEST(test_sync_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The small areas of a large ring, and all of it. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -118,11 +118,10 @@ static size_t touched_bytes(const struct k2hft_ring *ring)
 	return touched;
 }
 
-static void little_is_touched_while_the_consumer_keeps_up(void **state)
+TEST(little_is_touched_while_the_consumer_keeps_up)
 {
 	struct many many = {0};
 
-	(void)state;
 	many_open(&many, NULL, LARGE_RING_BYTES);
 	while (many.pushed * ENTRY_BYTES < 3 * LARGE_RING_BYTES) {
 		for (unsigned at = 0; at < 100; at++)
@@ -134,11 +133,10 @@ static void little_is_touched_while_the_consumer_keeps_up(void **state)
 }
 
 /* Requests of a mount are that long, and several are on the way. */
-static void long_claims_have_the_larger_of_them(void **state)
+TEST(long_claims_have_the_larger_of_them)
 {
 	struct many many = {0};
 
-	(void)state;
 	many_open(&many, NULL, LARGE_RING_BYTES);
 	for (unsigned at = 0; at < 200; at++) {
 		(void)reserve(many.producer, 1 << 20);
@@ -164,11 +162,10 @@ static void fill(struct many *many)
 }
 
 /* Wherever the tail was when the consumer stopped; and later the small area is enough again. */
-static void all_of_the_ring_takes_records(void **state)
+TEST(all_of_the_ring_takes_records)
 {
 	const uint64_t sizes[] = {RING_BYTES, LARGE_RING_BYTES};
 
-	(void)state;
 	for (unsigned size = 0; size < 2; size++)
 		for (uint64_t before = 0; before < 1000; before += 333) {
 			struct many many = {0};
@@ -189,10 +186,11 @@ static void all_of_the_ring_takes_records(void **state)
 		}
 }
 
+#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 /* Back to what was read and not released, over switches, also by the next consumer. */
-static void a_file_goes_on_from_any_area(void **state)
+CASE(a_file_goes_on_from_any_area)
 {
-	struct files *files = *state;
 	struct many many = {0};
 
 	many_open(&many, files->path, RING_BYTES);
@@ -223,9 +221,8 @@ static void a_file_goes_on_from_any_area(void **state)
 }
 
 /* The consumer died between the two words that a release writes. */
-static void an_acknowledgement_that_was_not_finished_counts(void **state)
+CASE(an_acknowledgement_that_was_not_finished_counts)
 {
-	struct files *files = *state;
 	struct many many = {0};
 	uint64_t head;
 
@@ -256,9 +253,8 @@ static void switch_by_the_dead(struct many *many, unsigned to)
 	atomic_store(&many->ring->header->tail, k2i_place_behind(tail, K2I_KIND_SWITCH + to, 8));
 }
 
-static void a_switch_by_the_dead_is_found(void **state)
+TEST(a_switch_by_the_dead_is_found)
 {
-	(void)state;
 	for (unsigned behind = 0; behind < 2; behind++)
 		for (unsigned to = 0; to < 2; to++) {
 			struct many many = {0};
@@ -286,9 +282,8 @@ static void a_switch_by_the_dead_is_found(void **state)
 }
 
 /* Also with entries on both sides of it. */
-static void a_damaged_switch_is_mended(void **state)
+TEST(a_damaged_switch_is_mended)
 {
-	(void)state;
 	for (unsigned around = 0; around < 3; around++) {
 		struct many many = {0};
 		struct k2hft_span span;
@@ -319,9 +314,8 @@ static void a_damaged_switch_is_mended(void **state)
 }
 
 /* Marks that a power cut has left where nothing is, in each area, and the mark of a chunk that waits. */
-static void free_room_of_each_area_is_cleared(void **state)
+CASE(free_room_of_each_area_is_cleared)
 {
-	struct files *files = *state;
 	struct many many = {0};
 	uint64_t places[4], tail;
 
@@ -347,9 +341,8 @@ static void free_room_of_each_area_is_cleared(void **state)
 }
 
 /* The small area is behind the large one, and what waits begins in the middle of it and goes on at its beginning. */
-static void a_file_that_was_cut_in_the_small_area_keeps_the_rest(void **state)
+CASE(a_file_that_was_cut_in_the_small_area_keeps_the_rest)
 {
-	struct files *files = *state;
 	struct many many = {0};
 	struct k2hft_span span;
 	uint64_t first, lost, at;
@@ -400,11 +393,10 @@ static void spoil(struct k2hft_ring *ring, uint64_t *random)
 }
 
 /* The consumer always comes to the end, and takes nothing from outside of the memory. */
-static void spoiled_areas_come_to_an_end(void **state)
+TEST(spoiled_areas_come_to_an_end)
 {
 	uint64_t random = 1;
 
-	(void)state;
 	for (unsigned run = 0; run < 300; run++) {
 		struct many many = {0};
 		struct k2hft_span span;
@@ -431,24 +423,4 @@ static void spoiled_areas_come_to_an_end(void **state)
 		assert_true(k2hft_ring_validate(many.ring) >= 0);
 		many_close(&many);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(little_is_touched_while_the_consumer_keeps_up),
-		cmocka_unit_test(long_claims_have_the_larger_of_them),
-		cmocka_unit_test(all_of_the_ring_takes_records),
-		cmocka_unit_test_setup_teardown(a_file_goes_on_from_any_area, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(an_acknowledgement_that_was_not_finished_counts, files_make,
-						files_remove),
-		cmocka_unit_test(a_switch_by_the_dead_is_found),
-		cmocka_unit_test(a_damaged_switch_is_mended),
-		cmocka_unit_test_setup_teardown(free_room_of_each_area_is_cleared, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_file_that_was_cut_in_the_small_area_keeps_the_rest, files_make,
-						files_remove),
-		cmocka_unit_test(spoiled_areas_come_to_an_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* News that a process that is attached to a ring has of its consumer, and the consumer of it. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 
 #include <k2hft/log.h>
@@ -38,12 +38,11 @@ static struct k2hft_producer *full_by(struct k2hft_ring *attached)
 	return producer;
 }
 
-static void a_wait_in_memory_ends_with_the_consumer(void **state)
+TEST(a_wait_in_memory_ends_with_the_consumer)
 {
 	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
 	struct k2hft_producer *producer = full_by(attached);
 
-	(void)state;
 	assert_int_equal(k2hft_ring_space_wait(attached, SMALL / 8, 1), -ETIMEDOUT);
 	k2hft_ring_close(ring);
 	errno = 77;
@@ -54,10 +53,11 @@ static void a_wait_in_memory_ends_with_the_consumer(void **state)
 	k2hft_ring_close(attached);
 }
 
+#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 /* Another one may come by the ring's name; not when that leads elsewhere. */
-static void a_ring_with_a_name_is_waited_for(void **state)
+CASE(a_ring_with_a_name_is_waited_for)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached = attached_to(ring);
 	struct k2hft_producer *producer = full_by(attached);
 
@@ -70,13 +70,12 @@ static void a_ring_with_a_name_is_waited_for(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void a_ring_that_is_kept_is_waited_for(void **state)
+TEST(a_ring_that_is_kept_is_waited_for)
 {
 	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
 	struct k2hft_producer *producer = full_by(attached);
 	int keeper = k2hft_ring_keep(ring);
 
-	(void)state;
 	assert_true(keeper >= 0);
 	k2hft_ring_close(ring);
 	assert_int_equal(k2hft_ring_space_wait(attached, SMALL / 8, 1), -ETIMEDOUT);
@@ -87,7 +86,7 @@ static void a_ring_that_is_kept_is_waited_for(void **state)
 }
 
 /* To look for the consumer takes a descriptor. */
-static void without_descriptors_nobody_is_taken_for_gone(void **state)
+STATE_TEST(without_descriptors_nobody_is_taken_for_gone, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached = attached_to(ring);
 	struct k2hft_producer *producer = full_by(attached);
@@ -101,10 +100,8 @@ static void without_descriptors_nobody_is_taken_for_gone(void **state)
 }
 
 /* Else it is taken for awake. */
-static void every_sleep_has_a_number(void **state)
+RING_TEST(every_sleep_has_a_number)
 {
-	struct k2hft_ring *ring = *state;
-
 	ring->sleep_number = UINT32_MAX - 1;
 	for (unsigned sleep = 0; sleep < 3; sleep++) {
 		assert_int_equal(k2hft_ring_sleep(ring), 1);
@@ -123,13 +120,12 @@ int __wrap_inotify_init1(int flags)
 }
 
 /* A user may have so many watches. */
-static void without_a_watch_it_looks_by_itself(void **state)
+TEST(without_a_watch_it_looks_by_itself)
 {
 	struct k2hft_ring *ring, *attached;
 	struct k2hft_producer *producer;
 	uint32_t stream_id;
 
-	(void)state;
 	without_inotify = true;
 	ring = memory_ring();
 	without_inotify = false;
@@ -149,7 +145,7 @@ static void without_a_watch_it_looks_by_itself(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void who_is_attached_validates(void **state)
+STATE_TEST(who_is_attached_validates, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached = attached_to(ring);
 	struct k2hft_producer *producer = producer_of(attached);
@@ -165,7 +161,7 @@ static void who_is_attached_validates(void **state)
 	k2hft_ring_close(attached);
 }
 
-static void attaching_takes_a_place(void **state)
+STATE_TEST(attaching_takes_a_place, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached;
 	char target[64];
@@ -181,7 +177,7 @@ static void attaching_takes_a_place(void **state)
 	}
 }
 
-static void who_attaches_clears_away_the_dead(void **state)
+STATE_TEST(who_attaches_clears_away_the_dead, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached;
 	struct k2hft_producer *producer = producer_of(ring);
@@ -200,7 +196,7 @@ static void who_attaches_clears_away_the_dead(void **state)
 }
 
 /* A program that is started without them and says something must not say it into the ring. */
-static void the_ring_is_no_standard_output(void **state)
+STATE_TEST(the_ring_is_no_standard_output, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached;
 	char target[64];
@@ -220,7 +216,7 @@ static void the_ring_is_no_standard_output(void **state)
 }
 
 /* He takes the place, or leaves it, and his pid is one of another container. */
-static void who_has_not_said_where_he_is_keeps_his_place(void **state)
+STATE_TEST(who_has_not_said_where_he_is_keeps_his_place, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached;
 	struct k2i_slot *slot;
@@ -244,9 +240,8 @@ static void who_has_not_said_where_he_is_keeps_his_place(void **state)
 	k2hft_ring_close(attached);
 }
 
-static void who_waits_is_woken_by_what_is_given_back(void **state)
+RING_TEST(who_waits_is_woken_by_what_is_given_back)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s"), sequence = atomic_load(&ring->header->space_sequence);
 
@@ -275,9 +270,8 @@ static void waiting_process(const char *path)
 }
 
 /* Or each acknowledgement would wake nobody, for as long as there is the file. */
-static void killed_waiters_are_not_waited_for(void **state)
+CASE(killed_waiters_are_not_waited_for)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 	int status;
 	pid_t child = fork();
@@ -311,7 +305,7 @@ static void mute_process(const struct k2hft_ring *ring, uint32_t stream_id)
 }
 
 /* The next one wakes it. */
-static void who_cannot_wake_does_not_take_the_sleep_along(void **state)
+STATE_TEST(who_cannot_wake_does_not_take_the_sleep_along, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached = attached_to(ring);
 	struct k2hft_producer *producer = producer_of(attached);
@@ -376,9 +370,8 @@ static void other_clock_process(const char *path, int ready, int go_on)
 	_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 5);
 }
 
-static void another_clock_is_no_death(void **state)
+CASE(another_clock_is_no_death)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	int ready[2], go_on[2], status;
 	bool claimed;
@@ -471,9 +464,8 @@ static void other_pids_process(const char *path, pid_t other, int ready, int go_
 	_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 5);
 }
 
-static void a_process_of_the_host_is_no_other(void **state)
+CASE(a_process_of_the_host_is_no_other)
 {
-	struct files *files = *state;
 	int ready[2], go_on[2], status;
 	pid_t other, child;
 	siginfo_t ended;
@@ -533,14 +525,13 @@ static void said_keep(void *argument, enum k2hft_log_level level, const char *te
 	(void)snprintf(argument, 100, "%s", text);
 }
 
-static void writers_learn_that_nobody_sends(void **state)
+TEST(writers_learn_that_nobody_sends)
 {
 	const struct k2hft_sender_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
 	struct k2hft_sender *sender, *attached;
 	struct k2hft_writer *writer, *late;
 	char target[64], said[100] = "";
 
-	(void)state;
 	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
 	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(k2hft_sender_ring(sender)));
 	assert_int_equal(k2hft_sender_attach(target, &attached), 0);
@@ -561,29 +552,4 @@ static void writers_learn_that_nobody_sends(void **state)
 	assert_int_equal(k2hft_sender_flush(attached, LONG_MS), -EPIPE);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(attached, -1), -EPIPE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wait_in_memory_ends_with_the_consumer),
-		cmocka_unit_test_setup_teardown(a_ring_with_a_name_is_waited_for, files_make, files_remove),
-		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
-		RING_TEST(without_descriptors_nobody_is_taken_for_gone),
-		RING_TEST(every_sleep_has_a_number),
-		cmocka_unit_test(without_a_watch_it_looks_by_itself),
-		RING_TEST(who_is_attached_validates),
-		RING_TEST(attaching_takes_a_place),
-		RING_TEST(who_attaches_clears_away_the_dead),
-		RING_TEST(the_ring_is_no_standard_output),
-		RING_TEST(who_has_not_said_where_he_is_keeps_his_place),
-		RING_TEST(who_waits_is_woken_by_what_is_given_back),
-		cmocka_unit_test_setup_teardown(killed_waiters_are_not_waited_for, files_make, files_remove),
-		RING_TEST(who_cannot_wake_does_not_take_the_sleep_along),
-		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_process_of_the_host_is_no_other, files_make, files_remove),
-		cmocka_unit_test(writers_learn_that_nobody_sends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 struct seen {
 	unsigned streams;
@@ -40,9 +40,10 @@ static void chunk_push(struct k2hft_producer *producer, uint32_t stream_id, uint
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "a\nb\nc\nd\n", 8), 0);
 }
 
-static void each_stream_has_its_sum(void **state)
+#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
+with_files(each_stream_has_its_sum)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t one = stream_of(ring, "one"), other = stream_of(ring, "other");
@@ -70,9 +71,8 @@ static void each_stream_has_its_sum(void **state)
 }
 
 /* Chunks of 40 bytes begin at each of the places around the end of the data, so that headers go on at its beginning. */
-static void a_lap_makes_no_difference(void **state)
+with_files(a_lap_makes_no_difference)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream = stream_of(ring, "s");
@@ -100,27 +100,13 @@ static void each_taken(void *argument, const struct k2hft_backlog *backlog)
 	*(bool *)argument = true;
 }
 
-static void what_is_no_ring_is_refused(void **state)
+TEST(what_is_no_ring_is_refused)
 {
 	bool taken = false;
 
-	(void)state;
 	assert_int_equal(k2hft_ring_backlog("/nowhere", each_taken, &taken), -ENOENT);
 	assert_int_equal(k2hft_ring_backlog("/dev/null", each_taken, &taken), -EPROTO);
 	assert_int_equal(k2hft_ring_backlog(NULL, each_taken, &taken), -EINVAL);
 	assert_int_equal(k2hft_ring_backlog("/nowhere", NULL, NULL), -EINVAL);
 	assert_false(taken);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_files(each_stream_has_its_sum),
-		with_files(a_lap_makes_no_difference),
-		cmocka_unit_test(what_is_no_ring_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

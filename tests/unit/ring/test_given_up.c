@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors of writers whose ring is damaged time and again, so that the client gives it up. */
+#include "unit.h"
 #include "client_peer.h"
 
 #include <k2hft/sender.h>
@@ -61,9 +62,8 @@ static void connection_accept(struct fixture *f)
 	peer_welcome(f, &welcome);
 }
 
-static void who_waits_for_room_is_told_that_none_comes(void **state)
+FIXTURE_TEST(who_waits_for_room_is_told_that_none_comes, struct fixture *f, fixture_open, fixture_close)
 {
-	struct fixture *f = *state;
 	struct k2hft_producer *claims[DAMAGES];
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
@@ -88,14 +88,4 @@ static void who_waits_for_room_is_told_that_none_comes(void **state)
 	assert_int_equal(status, -EIO);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, -1), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(who_waits_for_room_is_told_that_none_comes, fixture_open,
-						fixture_close),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

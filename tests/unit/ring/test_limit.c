@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "ring_help.h"
 
 /* The consumer does not see chunks behind the limit, and they do not wake it. */
-static void a_limit_holds_the_consumer(void **state)
+FIXTURE_TEST(a_limit_holds_the_consumer, struct k2hft_ring *ring, ring_make, ring_end)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream = stream_of(ring, "s");
 	struct k2hft_span span;
@@ -31,9 +31,8 @@ static void a_limit_holds_the_consumer(void **state)
 }
 
 /* A successor finds what was noted, and goes on behind what was not. */
-static void a_cut_takes_what_was_not_noted(void **state)
+FIXTURE_TEST(a_cut_takes_what_was_not_noted, struct files *files, files_make, files_remove)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_span span;
@@ -61,14 +60,4 @@ static void a_cut_takes_what_was_not_noted(void **state)
 	assert_int_equal(k2hft_ring_cut(ring, stats_of(ring).tail), 0);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_limit_holds_the_consumer, ring_make, ring_end),
-		cmocka_unit_test_setup_teardown(a_cut_takes_what_was_not_noted, files_make, files_remove),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is short at any one place: an error says so, and nothing of what was opened stays. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <dirent.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -107,13 +107,12 @@ static void each_shortage_is_told(const char *config)
 	assert_int_equal(descriptor_count(), descriptors);
 }
 
-static void options_open_a_sender(void **state)
+TEST(options_open_a_sender)
 {
-	(void)state;
 	each_shortage_is_told(NULL);
 }
 
-static void a_configuration_opens_a_sender(void **state)
+STATE_TEST(a_configuration_opens_a_sender, files_make, files_remove)
 {
 	const struct files *files = *state;
 	FILE *key = fopen(files->path, "w");
@@ -132,12 +131,11 @@ static void a_configuration_opens_a_sender(void **state)
 }
 
 /* The receiver has to know it at any time. */
-static void the_name_of_an_output_needs_no_memory(void **state)
+TEST(the_name_of_an_output_needs_no_memory)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	const char *refused;
 
-	(void)state;
 	left = 0;
 	refused = k2i_format_unify("log/%Y.log", UINT64_C(1500000000000000000), path);
 	left = -1;
@@ -145,7 +143,7 @@ static void the_name_of_an_output_needs_no_memory(void **state)
 	assert_string_equal(path, "log/2017.log");
 }
 
-static void what_is_compiled_lacks_memory(void **state)
+TEST(what_is_compiled_lacks_memory)
 {
 	struct k2i_pattern patterns[] = {{(char *)(uintptr_t) "text", {"f", 2}},
 					 {(char *)(uintptr_t) "\"a\", \"$0\"", {"f", 3}}};
@@ -154,7 +152,6 @@ static void what_is_compiled_lacks_memory(void **state)
 	const struct k2i_settings settings = {.file = (char *)(uintptr_t) "f", .rules = &rule, .rule_count = 1};
 	int allocations = 0;
 
-	(void)state;
 	do {
 		struct k2i_format *format = NULL;
 		struct k2i_rules *rules = NULL;
@@ -173,16 +170,4 @@ static void what_is_compiled_lacks_memory(void **state)
 		assert_true(!was_short || strstr(message, "no memory"));
 	} while (was_short);
 	assert_in_range(allocations, 10, 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_open_a_sender),
-		cmocka_unit_test_setup_teardown(a_configuration_opens_a_sender, files_make, files_remove),
-		cmocka_unit_test(the_name_of_an_output_needs_no_memory),
-		cmocka_unit_test(what_is_compiled_lacks_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,13 @@
 /* Whether a process that left its mark in a ring is still there. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "ring/handle.h"
 
 static struct k2i_process self_of(void)
@@ -27,13 +20,12 @@ static struct k2i_process self_of(void)
 }
 
 /* Text in a process's name is not to be taken for the fields behind it. */
-static void any_name_will_do(void **state)
+TEST(any_name_will_do)
 {
 	static const char *const names[] = {") Z 1 2 3", "a) b) S 4", "((("};
 	struct k2i_process before = self_of(), after;
 	char name[16];
 
-	(void)state;
 	assert_int_equal(before.owner >> 32, getpid());
 	assert_int_not_equal((uint32_t)before.owner, 0);
 	assert_int_equal(prctl(PR_GET_NAME, name), 0);
@@ -97,12 +89,11 @@ static void child_kill(const struct child *child)
 	assert_int_equal(waitid(P_PID, (id_t)child->pid, &ended, WEXITED | WNOWAIT), 0);
 }
 
-static void who_was_killed_is_dead(void **state)
+TEST(who_was_killed_is_dead)
 {
 	struct k2i_process self = self_of();
 	struct child child;
 
-	(void)state;
 	child_make(&child, false);
 	assert_true(k2i_process_alive(&self, &child.process));
 	child_kill(&child);
@@ -133,14 +124,13 @@ static void *look_later(void *argument)
 }
 
 /* Else it would be of another container to all others, and what it reserved would never be theirs again. */
-static void a_process_without_its_first_thread_is_where_it_was(void **state)
+TEST(a_process_without_its_first_thread_is_where_it_was)
 {
 	static struct k2i_process before;
 	pthread_t thread;
 	pid_t child;
 	int status;
 
-	(void)state;
 	child = fork();
 	if (child == 0) {
 		if (k2i_process_self(&before) || pthread_create(&thread, NULL, look_later, &before))
@@ -152,14 +142,13 @@ static void a_process_without_its_first_thread_is_where_it_was(void **state)
 }
 
 /* Its first thread is a zombie by then, as a process is that has ended. */
-static void a_process_lives_as_long_as_any_thread(void **state)
+TEST(a_process_lives_as_long_as_any_thread)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 	struct k2i_process self = self_of();
 	struct child child;
 	char path[64], text[512] = "";
 
-	(void)state;
 	child_make(&child, true);
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)child.pid);
 	for (unsigned tries = 0; !strstr(text, ") Z "); tries++) {
@@ -178,12 +167,11 @@ static void a_process_lives_as_long_as_any_thread(void **state)
 }
 
 /* A number is given again to others; who began at another time is another. Without /proc only the number is known. */
-static void the_start_tells_two_of_one_number_apart(void **state)
+TEST(the_start_tells_two_of_one_number_apart)
 {
 	struct k2i_process self = self_of(), other;
 	struct child child;
 
-	(void)state;
 	child_make(&child, false);
 	other = child.process;
 	other.owner++;
@@ -198,12 +186,11 @@ static void the_start_tells_two_of_one_number_apart(void **state)
 }
 
 /* Nothing can be known of its processes here; who did not say yet where he is can be there. */
-static void elsewhere_all_are_alive(void **state)
+TEST(elsewhere_all_are_alive)
 {
 	struct k2i_process self = self_of(), other;
 	struct child child;
 
-	(void)state;
 	child_make(&child, false);
 	child_kill(&child);
 	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
@@ -214,18 +201,4 @@ static void elsewhere_all_are_alive(void **state)
 	assert_true(k2i_process_alive(&self, &other));
 	other = (struct k2i_process){.owner = 1, .namespace = self.namespace + 1};
 	assert_false(k2i_process_alive(&self, &other)); /* no process has the number 0 */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_name_will_do),
-		cmocka_unit_test(who_was_killed_is_dead),
-		cmocka_unit_test(a_process_without_its_first_thread_is_where_it_was),
-		cmocka_unit_test(a_process_lives_as_long_as_any_thread),
-		cmocka_unit_test(the_start_tells_two_of_one_number_apart),
-		cmocka_unit_test(elsewhere_all_are_alive),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

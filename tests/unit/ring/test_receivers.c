@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Receivers that a ring remembers, beyond the process. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
@@ -37,9 +38,10 @@ static void expect(const struct k2hft_ring *ring, uint8_t last, uint8_t unsettle
 	}
 }
 
-static void they_survive_the_process(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
+CASE(they_survive_the_process)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 
 	expect(ring, 0, 0);
@@ -70,9 +72,8 @@ static void flip(const char *path, unsigned at, unsigned word)
 }
 
 /* Each word of the change that was under way; the state before it holds. */
-static void half_a_change_is_none(void **state)
+CASE(half_a_change_is_none)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 
 	set(ring, 1, 2); /* copy 1 */
@@ -89,9 +90,8 @@ static void half_a_change_is_none(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void damage_of_both_leaves_none(void **state)
+CASE(damage_of_both_leaves_none)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 
 	set(ring, 1, 2);
@@ -103,9 +103,8 @@ static void damage_of_both_leaves_none(void **state)
 }
 
 /* Well formed by its checksum, but not by what it says: nothing that this version wrote. */
-static void what_can_not_be_is_not_taken(void **state)
+RING_TEST(what_can_not_be_is_not_taken)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2i_ring_receivers receivers = {.unsettled_count = 2, .unsettled = {{{1}, 8}, {{2}, 16}}}, bad;
 
 	assert_int_equal(k2i_ring_receivers_set(ring, &receivers), 0);
@@ -123,34 +122,17 @@ static void what_can_not_be_is_not_taken(void **state)
 	assert_int_equal(receivers_of(ring).unsettled[0].receiver_uuid[0], 1);
 }
 
-static void another_name_has_none(void **state)
+RING_TEST(another_name_has_none)
 {
-	struct k2hft_ring *ring = *state;
-
 	set(ring, 1, 2);
 	assert_int_equal(k2i_ring_rename(ring), 0);
 	expect(ring, 0, 0);
 }
 
-static void a_move_raises_the_epoch(void **state)
+RING_TEST(a_move_raises_the_epoch)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_ring_stats before = k2i_ring_stats(ring);
 
 	assert_int_equal(k2i_ring_epoch_raise(ring), before.epoch + 1);
 	assert_int_equal(k2i_ring_stats(ring).epoch, before.epoch + 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(they_survive_the_process, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(half_a_change_is_none, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(damage_of_both_leaves_none, files_make, files_remove),
-		RING_TEST(what_can_not_be_is_not_taken),
-		RING_TEST(another_name_has_none),
-		RING_TEST(a_move_raises_the_epoch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

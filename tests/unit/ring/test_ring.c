@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "base/clock.h"
 
-static void pushed_is_read(void **state)
+RING_TEST(pushed_is_read)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "a/b.log");
 	struct k2hft_chunk chunk = {stream_id, 3, 1234567890123, 4321, K2HFT_CHUNK_CONTINUES, 0};
@@ -42,9 +41,8 @@ static void pushed_is_read(void **state)
 	k2hft_producer_close(producer);
 }
 
-static void span_is_bounded(void **state)
+RING_TEST(span_is_bounded)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_chunk chunk = chunk_of(stream_id);
@@ -64,9 +62,8 @@ static void span_is_bounded(void **state)
 	k2hft_producer_close(producer);
 }
 
-static void many_laps(void **state)
+RING_TEST(many_laps)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "laps");
 	char text[2001];
@@ -86,9 +83,8 @@ static void many_laps(void **state)
 }
 
 /* Filled to the last byte, emptied and filled again from another offset: an entry lies across the end. */
-static void full_is_again_and_room_comes_back(void **state)
+RING_TEST(full_is_again_and_room_comes_back)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "full");
 	char text[1024 - 32 + 1];
@@ -114,14 +110,13 @@ static void full_is_again_and_room_comes_back(void **state)
 	k2hft_producer_close(producer);
 }
 
-static void too_large_is_never(void **state)
+TEST(too_large_is_never)
 {
 	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = UINT64_C(16) << 20};
 	struct k2hft_ring *small = memory_ring(), *large;
 	struct k2hft_producer *producer = producer_of(small);
 	void *payload;
 
-	(void)state;
 	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 4 - 31, &payload), -EMSGSIZE);
 	assert_int_equal(k2hft_producer_reserve(producer, SIZE_MAX, &payload), -EMSGSIZE);
 	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 4 - 32, &payload), 0);
@@ -137,14 +132,13 @@ static void too_large_is_never(void **state)
 	k2hft_ring_close(small);
 }
 
-static void calls_out_of_order(void **state)
+TEST(calls_out_of_order)
 {
 	struct k2hft_ring *ring = memory_ring();
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_chunk chunk = chunk_of(stream_of(ring, "s"));
 	void *payload;
 
-	(void)state;
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
 	assert_int_equal(k2hft_producer_discard(producer), -EINVAL);
 	(void)reserve(producer, 10);
@@ -182,11 +176,10 @@ static void calls_out_of_order(void **state)
 }
 
 /* Every way to cut a claim: what is committed arrives, the tail goes back to its end. */
-static void front_and_rear_go_back(void **state)
+RING_TEST(front_and_rear_go_back)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
 	const size_t all = sizeof(letters) - 1;
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "cut");
 
@@ -207,9 +200,8 @@ static void front_and_rear_go_back(void **state)
 }
 
 /* The same with another claim behind: the rear stays as a gap. */
-static void rear_behind_which_another_claimed(void **state)
+RING_TEST(rear_behind_which_another_claimed)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
@@ -231,9 +223,8 @@ static void rear_behind_which_another_claimed(void **state)
 	k2hft_producer_close(second);
 }
 
-static void discard_goes_back_or_is_skipped(void **state)
+RING_TEST(discard_goes_back_or_is_skipped)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
@@ -256,9 +247,8 @@ static void discard_goes_back_or_is_skipped(void **state)
 }
 
 /* Gaps alone, which nobody will ever acknowledge, do not fill the ring. */
-static void gaps_alone_are_freed(void **state)
+RING_TEST(gaps_alone_are_freed)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 
 	for (int count = 0; count < 1000; count++) {
@@ -276,9 +266,8 @@ static void gaps_alone_are_freed(void **state)
 	k2hft_producer_close(second);
 }
 
-static void release_and_rewind(void **state)
+RING_TEST(release_and_rewind)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
@@ -310,9 +299,8 @@ static void release_and_rewind(void **state)
 }
 
 /* Wherever in the gap behind the last acknowledged chunk the receiver stands, the next chunk's gap reaches it. */
-static void rewind_into_acknowledged_gap(void **state)
+RING_TEST(rewind_into_acknowledged_gap)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
@@ -335,9 +323,8 @@ static void rewind_into_acknowledged_gap(void **state)
 	k2hft_producer_close(second);
 }
 
-static void commit_wakes_the_sleeper(void **state)
+RING_TEST(commit_wakes_the_sleeper)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
@@ -358,9 +345,8 @@ static void commit_wakes_the_sleeper(void **state)
 }
 
 /* Its producer can be dead: who sleeps without knowing of it would never ask. */
-static void sleep_waits_for_known_claims_only(void **state)
+RING_TEST(sleep_waits_for_known_claims_only)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_span span;
 	int claimed = 0;
@@ -397,9 +383,8 @@ static void *space_waiter(void *argument)
 	return (void *)(intptr_t)pushed;
 }
 
-static void space_wait_ends_with_room(void **state)
+RING_TEST(space_wait_ends_with_room)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring), *other = producer_of(ring);
 	struct waiter waiter = {ring, producer};
 	uint32_t stream_id = stream_of(ring, "s");
@@ -434,7 +419,7 @@ static void space_wait_ends_with_room(void **state)
 }
 
 /* Several rings, several threads: what was free when somebody else found too little changes nothing. */
-static void a_wait_is_for_what_is_asked(void **state)
+STATE_TEST(a_wait_is_for_what_is_asked, ring_make, ring_end)
 {
 	static const size_t fills[] = {SMALL / 16, SMALL / 4, SMALL / 4, SMALL / 4, SMALL / 16};
 	struct k2hft_ring *ring = *state, *other = memory_ring();
@@ -465,9 +450,8 @@ static void a_wait_is_for_what_is_asked(void **state)
 	k2hft_ring_close(other);
 }
 
-static void counts_survive_producers(void **state)
+RING_TEST(counts_survive_producers)
 {
-	struct k2hft_ring *ring = *state;
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_producer *producers[1025];
 
@@ -489,7 +473,7 @@ static void counts_survive_producers(void **state)
 		k2hft_producer_close(producers[count]);
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
 	struct k2hft_ring_options options = {.size = sizeof(options)}, bad;
 	struct {
@@ -498,7 +482,6 @@ static void options_are_checked(void **state)
 	} stats = {.known = {.size = sizeof(stats)}, .newer = 1};
 	struct k2hft_ring *ring;
 
-	(void)state;
 	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
 	assert_int_equal(stats_of(ring).ring_bytes, K2HFT_RING_BYTES_DEFAULT);
 	assert_int_equal(stats_of(ring).epoch, 1);
@@ -530,9 +513,8 @@ static void options_are_checked(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void drops_are_counted(void **state)
+RING_TEST(drops_are_counted)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 
 	k2hft_producer_drop(producer, 5);
@@ -541,9 +523,8 @@ static void drops_are_counted(void **state)
 	k2hft_producer_close(producer);
 }
 
-static void all_payload_lies_in_the_rings_memory(void **state)
+RING_TEST(all_payload_lies_in_the_rings_memory)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	size_t bytes, payload_bytes = (size_t)stats_of(ring).payload_bytes_max;
 	char *memory = k2hft_ring_memory(ring, &bytes);
@@ -564,9 +545,8 @@ static void all_payload_lies_in_the_rings_memory(void **state)
 	k2hft_producer_close(producer);
 }
 
-static void space_wait_takes_its_time(void **state)
+RING_TEST(space_wait_takes_its_time)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	uint64_t begin_ns;
@@ -577,33 +557,4 @@ static void space_wait_takes_its_time(void **state)
 	assert_int_equal(k2hft_ring_space_wait(ring, 8, 20), -ETIMEDOUT);
 	assert_true(k2i_clock_ns(CLOCK_MONOTONIC) - begin_ns >= 20 * UINT64_C(1000000));
 	k2hft_producer_close(producer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RING_TEST(pushed_is_read),
-		RING_TEST(span_is_bounded),
-		RING_TEST(many_laps),
-		RING_TEST(full_is_again_and_room_comes_back),
-		cmocka_unit_test(too_large_is_never),
-		cmocka_unit_test(calls_out_of_order),
-		RING_TEST(front_and_rear_go_back),
-		RING_TEST(rear_behind_which_another_claimed),
-		RING_TEST(discard_goes_back_or_is_skipped),
-		RING_TEST(gaps_alone_are_freed),
-		RING_TEST(release_and_rewind),
-		RING_TEST(rewind_into_acknowledged_gap),
-		RING_TEST(commit_wakes_the_sleeper),
-		RING_TEST(sleep_waits_for_known_claims_only),
-		RING_TEST(space_wait_ends_with_room),
-		RING_TEST(a_wait_is_for_what_is_asked),
-		RING_TEST(drops_are_counted),
-		RING_TEST(all_payload_lies_in_the_rings_memory),
-		RING_TEST(counts_survive_producers),
-		RING_TEST(space_wait_takes_its_time),
-		cmocka_unit_test(options_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Claims of producers that died at each step, and entries that another process spoiled. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 
 #include "ring/handle.h"
@@ -117,7 +117,7 @@ static const struct step {
 };
 
 /* At each step: with others' chunks before and behind, what lives is delivered and the claim becomes a gap. */
-static void dead_producers_claim_is_recovered(void **state)
+STATE_TEST(dead_producers_claim_is_recovered, NULL, NULL)
 {
 	for (size_t at = 0; at < sizeof(steps_all) / sizeof(steps_all[0]); at++) {
 		const struct step *step = &steps_all[at];
@@ -146,9 +146,8 @@ static void dead_producers_claim_is_recovered(void **state)
 }
 
 /* The same all at once, by repair, nobody behind the last. */
-static void dead_producers_claims_are_repaired(void **state)
+RING_TEST(dead_producers_claims_are_repaired)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	int mended = 0;
@@ -168,9 +167,8 @@ static void dead_producers_claims_are_repaired(void **state)
 	k2hft_producer_close(producer);
 }
 
-static void live_claims_are_left_alone(void **state)
+RING_TEST(live_claims_are_left_alone)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2i_slot *slot;
@@ -199,9 +197,8 @@ static void live_claims_are_left_alone(void **state)
 }
 
 /* A dead producer's unmarked claim ends where a live one begins, marked or not. */
-static void unmarked_claim_ends_at_a_live_one(void **state)
+RING_TEST(unmarked_claim_ends_at_a_live_one)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2i_slot *slot;
 
@@ -274,9 +271,8 @@ static void push_chunks(struct k2hft_ring *ring, struct k2hft_producer *producer
 	}
 }
 
-static void spoiled_entry_is_skipped(void **state)
+TEST(spoiled_entry_is_skipped)
 {
-	(void)state;
 	for (size_t how = 0; how < SPOILS; how++) {
 		struct k2hft_ring *ring = memory_ring();
 		struct k2hft_producer *producer = producer_of(ring);
@@ -302,9 +298,8 @@ static void spoiled_entry_is_skipped(void **state)
 }
 
 /* Spoiled after it was read: acknowledging goes on, what can't be counted is not. */
-static void spoiled_after_it_was_read(void **state)
+TEST(spoiled_after_it_was_read)
 {
-	(void)state;
 	for (size_t how = 0; how < SPOILS; how++) {
 		struct k2hft_ring *ring = memory_ring();
 		struct k2hft_producer *producer = producer_of(ring);
@@ -325,9 +320,8 @@ static void spoiled_after_it_was_read(void **state)
 }
 
 /* Nothing that was read can reach into what was not. */
-static void spoiled_entry_takes_nothing_along_that_was_not_read(void **state)
+RING_TEST(spoiled_entry_takes_nothing_along_that_was_not_read)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_span span;
 
@@ -342,9 +336,8 @@ static void spoiled_entry_takes_nothing_along_that_was_not_read(void **state)
 }
 
 /* Between the first and the last place, whichever was found first. */
-static void all_damage_is_kept(void **state)
+RING_TEST(all_damage_is_kept)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint64_t from, to;
 
@@ -361,9 +354,8 @@ static void all_damage_is_kept(void **state)
 }
 
 /* The slot is emptied last, and nobody will wake for what is committed already. */
-static void sleep_does_not_wait_for_what_is_committed(void **state)
+RING_TEST(sleep_does_not_wait_for_what_is_committed)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
@@ -377,9 +369,8 @@ static void sleep_does_not_wait_for_what_is_committed(void **state)
 }
 
 /* The last entry before the tail has no mark behind it. */
-static void spoiled_at_the_end(void **state)
+RING_TEST(spoiled_at_the_end)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
@@ -393,11 +384,10 @@ static void spoiled_at_the_end(void **state)
 }
 
 /* The header as a hostile process can write it while the ring is in use: no wrong memory is touched, no call hangs. */
-static void spoiled_header(void **state)
+TEST(spoiled_header)
 {
 	static const uint64_t values[] = {0, 1, 7, 8, 4096, SMALL + 8, UINT64_MAX / 2, UINT64_MAX - 7, UINT64_MAX};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(values) / sizeof(values[0]); at++) {
 		struct k2hft_ring *ring = memory_ring();
 		struct k2hft_producer *producer = producer_of(ring);
@@ -425,9 +415,8 @@ static void spoiled_header(void **state)
 }
 
 /* Places of dead processes are given away when there are no others. */
-static void dead_places_are_taken_over(void **state)
+RING_TEST(dead_places_are_taken_over)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producers[K2I_SLOT_COUNT];
 
 	die_after(ring, before_claim);
@@ -446,9 +435,8 @@ static void before_it_told(struct k2hft_ring *ring)
 }
 
 /* The last place: whoever took it first died before the ring knew that it is used. */
-static void a_place_that_was_not_told_of_is(void **state)
+RING_TEST(a_place_that_was_not_told_of_is)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producers[K2I_SLOT_COUNT];
 	uint32_t stream_id = stream_of(ring, "s");
 	const unsigned last = K2I_SLOT_COUNT - 1;
@@ -474,10 +462,8 @@ static void all_places(struct k2hft_ring *ring)
 }
 
 /* But one stays that says whose a claim is which has no mark. */
-static void dead_places_with_a_claim_are_not(void **state)
+RING_TEST(dead_places_with_a_claim_are_not)
 {
-	struct k2hft_ring *ring = *state;
-
 	die_after(ring, after_claim);
 	all_places(ring);
 	assert_int_equal(k2hft_ring_recover(ring), 1);
@@ -511,9 +497,8 @@ static void place_taken(void)
 }
 
 /* While the ring gets its next consumer, a process that is attached takes the place of one that is dead. */
-static void a_place_that_changes_hands_stays_its_takers(void **state)
+FIXTURE_TEST(a_place_that_changes_hands_stays_its_takers, struct files *files, files_make, files_remove)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	uint32_t stream_id;
 
@@ -533,9 +518,8 @@ static void a_place_that_changes_hands_stays_its_takers(void **state)
 }
 
 /* After a power cut the room behind the tail can hold marks that are valid there. */
-static void free_room_is_cleared(void **state)
+RING_TEST(free_room_is_cleared)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 
 	mark_set(ring, 0, K2I_KIND_CHUNK, 40);
@@ -544,28 +528,4 @@ static void free_room_is_cleared(void **state)
 	assert_int_equal(mark_get(ring, 0), 0);
 	assert_int_equal(mark_get(ring, SMALL - 8), 0);
 	k2hft_producer_close(producer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dead_producers_claim_is_recovered),
-		RING_TEST(dead_producers_claims_are_repaired),
-		RING_TEST(live_claims_are_left_alone),
-		RING_TEST(unmarked_claim_ends_at_a_live_one),
-		cmocka_unit_test(spoiled_entry_is_skipped),
-		cmocka_unit_test(spoiled_after_it_was_read),
-		RING_TEST(spoiled_entry_takes_nothing_along_that_was_not_read),
-		RING_TEST(all_damage_is_kept),
-		RING_TEST(sleep_does_not_wait_for_what_is_committed),
-		RING_TEST(spoiled_at_the_end),
-		cmocka_unit_test(spoiled_header),
-		RING_TEST(dead_places_are_taken_over),
-		RING_TEST(dead_places_with_a_claim_are_not),
-		RING_TEST(a_place_that_was_not_told_of_is),
-		cmocka_unit_test_setup_teardown(a_place_that_changes_hands_stays_its_takers, files_make, files_remove),
-		RING_TEST(free_room_is_cleared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

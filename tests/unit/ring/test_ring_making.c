@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring's file while it is made, by processes that die or compete, and the room that it has. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/falloc.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,13 +20,14 @@ static bool there(const char *path)
 	return lstat(path, &file) == 0;
 }
 
+#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 /*
  * The temporary file of a process that died while it made a ring is removed by the next, which makes or opens that
  * ring.
  */
-static void leftovers_go(void **state)
+CASE(leftovers_go)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring;
 
 	for (uint32_t made = 0; made < 3; made++) {
@@ -53,9 +54,8 @@ static void leftovers_go(void **state)
 }
 
 /* A call that fails has not begun the ring afresh. */
-static void a_failure_replaces_nothing(void **state)
+CASE(a_failure_replaces_nothing)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	unsigned limit = 0;
@@ -91,9 +91,8 @@ void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int de
 }
 
 /* RLIMIT_AS allows less than the ring needs, say. */
-static void without_addresses_nothing_is_replaced_or_made(void **state)
+CASE(without_addresses_nothing_is_replaced_or_made)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring;
 
 	no_addresses = true;
@@ -135,10 +134,8 @@ int __wrap_fdatasync(int descriptor)
 }
 
 /* Else a power cut leaves zeros under its name, which nobody can open. */
-static void it_is_on_the_disk_before_it_has_its_name(void **state)
+CASE(it_is_on_the_disk_before_it_has_its_name)
 {
-	struct files *files = *state;
-
 	made_path = files->path;
 	sync_error = EIO;
 	assert_int_equal(open_answer(files->path, 0), -EIO);
@@ -160,10 +157,9 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_
 }
 
 /* A value of errno from before is no answer: with some of those the file would be made over and over. */
-static void half_a_header_is_no_room(void **state)
+CASE(half_a_header_is_no_room)
 {
 	const int before[] = {0, ENOENT, EEXIST, EAGAIN};
-	struct files *files = *state;
 
 	cut_short = true;
 	for (size_t at = 0; at < sizeof(before) / sizeof(before[0]); at++) {
@@ -191,9 +187,8 @@ int __wrap_open(const char *path, int flags, mode_t mode)
 }
 
 /* Not every file system makes files without a name. */
-static void a_temporary_loses_its_name(void **state)
+CASE(a_temporary_loses_its_name)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring;
 	struct stat file;
 
@@ -211,9 +206,8 @@ static void a_temporary_loses_its_name(void **state)
 }
 
 /* A file that is being made is nobody else's to remove, nor is anything that is no file. */
-static void what_is_being_made_stays(void **state)
+CASE(what_is_being_made_stays)
 {
-	struct files *files = *state;
 	int descriptor;
 
 	k2hft_ring_close(file_ring(files->path, 0));
@@ -267,10 +261,8 @@ static int child_status(void)
 }
 
 /* Many processes make the same ring at once: a single one is its consumer, and nothing is left beside it. */
-static void one_of_many_makes_it(void **state)
+CASE(one_of_many_makes_it)
 {
-	struct files *files = *state;
-
 	for (unsigned round = 0; round < 20; round++) {
 		int go[2], end[2];
 
@@ -293,10 +285,9 @@ static void one_of_many_makes_it(void **state)
 }
 
 /* A process that may only read the file can lock it: an open does not wait for that for ever. */
-static void a_readers_lock_is_not_waited_for(void **state)
+CASE(a_readers_lock_is_not_waited_for)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = K2I_LOCK_OPEN, .l_len = 1};
-	struct files *files = *state;
 	int descriptor;
 
 	k2hft_ring_close(file_ring(files->path, 0));
@@ -318,10 +309,9 @@ static int64_t missing_bytes(const char *path)
 }
 
 /* As a copy can have them where nothing was written. Its content stays, and memory is taken when it is used. */
-static void holes_are_filled(void **state)
+CASE(holes_are_filled)
 {
 	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *memory = memory_ring();
 	struct k2hft_producer *producer = producer_of(ring);
 	int descriptor;
@@ -367,10 +357,9 @@ static size_t resident_pages(const uint8_t *from, size_t bytes)
 }
 
 /* In the middle of a lap it is in two parts. */
-static void free_room_is_cleared_and_nothing_else(void **state)
+CASE(free_room_is_cleared_and_nothing_else)
 {
 	char large[12001] = "";
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
@@ -401,10 +390,9 @@ static void free_room_is_cleared_and_nothing_else(void **state)
 }
 
 /* A start after a boot would have to wait for as much as the ring can hold. */
-static void free_room_is_not_read(void **state)
+CASE(free_room_is_not_read)
 {
 	enum { RING_BYTES = 16 * 1024 * 1024, APART_BYTES = 4 * 1024 * 1024 };
-	struct files *files = *state;
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = files->path, .ring_bytes = RING_BYTES};
 	struct k2hft_ring *ring;
 	bool asked;
@@ -420,9 +408,8 @@ static void free_room_is_not_read(void **state)
 }
 
 /* A process that is attached can't cut the ring's end off under the others. */
-static void memory_keeps_its_size(void **state)
+RING_TEST(memory_keeps_its_size)
 {
-	struct k2hft_ring *ring = *state;
 	int descriptor = k2hft_ring_descriptor(ring);
 
 	assert_int_equal(ftruncate(descriptor, 4096), -1);
@@ -444,20 +431,18 @@ static unsigned rings_mapped(void)
 	return mapped;
 }
 
-static void nothing_of_it_stays(void **state)
+TEST(nothing_of_it_stays)
 {
 	unsigned before = rings_mapped();
 	struct k2hft_ring *ring = memory_ring();
 
-	(void)state;
 	assert_true(rings_mapped() > before);
 	k2hft_ring_close(ring);
 	assert_int_equal(rings_mapped(), before);
 }
 
-static void no_program_inherits_a_ring(void **state)
+CASE(no_program_inherits_a_ring)
 {
-	struct files *files = *state;
 	struct k2hft_ring *rings[] = {memory_ring(), file_ring(files->path, 0),
 				      file_ring(files->folder, K2HFT_RING_TEMPORARY), NULL};
 
@@ -468,9 +453,8 @@ static void no_program_inherits_a_ring(void **state)
 	}
 }
 
-static void temporary_has_no_name(void **state)
+CASE(temporary_has_no_name)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
 	struct k2hft_producer *producer = producer_of(ring);
 	struct stat file;
@@ -491,9 +475,8 @@ static void temporary_has_no_name(void **state)
 }
 
 /* Files of this process may not grow: what a full disk does, without filling one. SIGXFSZ does not end the process. */
-static void no_room_on_the_disk(void **state)
+CASE(no_room_on_the_disk)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = memory_ring();
 	char target[64];
 	int status;
@@ -519,12 +502,11 @@ static void no_room_on_the_disk(void **state)
 }
 
 /* As RFC 9562 has it, version 4. */
-static void every_ring_has_a_uuid(void **state)
+TEST(every_ring_has_a_uuid)
 {
 	struct k2hft_ring *ring = memory_ring(), *other = memory_ring();
 	struct k2hft_ring_stats stats = stats_of(ring), other_stats = stats_of(other);
 
-	(void)state;
 	assert_int_equal(stats.uuid[6] & 0xf0, 0x40);
 	assert_int_equal(stats.uuid[8] & 0xc0, 0x80);
 	assert_memory_not_equal(stats.uuid, other_stats.uuid, sizeof(stats.uuid));
@@ -534,9 +516,8 @@ static void every_ring_has_a_uuid(void **state)
 }
 
 /* Where addresses have 32 bits it is refused, before anything is mapped at the place of something else. */
-static void ring_as_large_as_all_addresses(void **state)
+TEST(ring_as_large_as_all_addresses)
 {
-	(void)state;
 	for (unsigned bits = 31; bits <= 32; bits++) {
 		struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = UINT64_C(1) << bits};
 		struct k2hft_ring *ring = NULL;
@@ -567,7 +548,7 @@ static bool dumped(const void *place)
 }
 
 /* The largest part of what a process with a large ring leaves when it crashes. */
-static void the_data_are_in_a_core_dump_once(void **state)
+STATE_TEST(the_data_are_in_a_core_dump_once, ring_make, ring_end)
 {
 	const struct k2hft_ring *ring = *state;
 
@@ -576,33 +557,4 @@ static void the_data_are_in_a_core_dump_once(void **state)
 	assert_true(dumped(ring->data + ring->capacity - 1));
 	assert_false(dumped(ring->data + ring->capacity));
 	assert_false(dumped(ring->data + 2 * ring->capacity - 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_failure_replaces_nothing, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(without_addresses_nothing_is_replaced_or_made, files_make,
-						files_remove),
-		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(half_a_header_is_no_room, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_readers_lock_is_not_waited_for, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(free_room_is_cleared_and_nothing_else, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(free_room_is_not_read, files_make, files_remove),
-		cmocka_unit_test(every_ring_has_a_uuid),
-		RING_TEST(memory_keeps_its_size),
-		RING_TEST(the_data_are_in_a_core_dump_once),
-		cmocka_unit_test(nothing_of_it_stays),
-		cmocka_unit_test_setup_teardown(no_program_inherits_a_ring, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(temporary_has_no_name, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(no_room_on_the_disk, files_make, files_remove),
-		cmocka_unit_test(ring_as_large_as_all_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Names that a ring is not opened by: what is there can be another's. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void links_are_not_followed(void **state)
-{
-	struct files *files = *state;
+#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
 
+with_files(links_are_not_followed)
+{
 	assert_int_equal(symlink("nothing", files->path), 0);
 	assert_int_equal(open_answer(files->path, 0), -ELOOP);
 	assert_int_equal(open_answer(files->path, K2HFT_RING_FRESH), -ELOOP);
@@ -21,9 +22,8 @@ static void links_are_not_followed(void **state)
 }
 
 /* Between two consumers, as a mount is between its start and its first worker. */
-static void a_ring_that_is_kept_is_nobody_elses(void **state)
+with_files(a_ring_that_is_kept_is_nobody_elses)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	int keeper = k2hft_ring_keep(ring);
 	char link[32];
@@ -39,10 +39,8 @@ static void a_ring_that_is_kept_is_nobody_elses(void **state)
 }
 
 /* In a directory that anybody may write, or that is another user's, whoever put it there could have put any there. */
-static void another_users_ring_is_not_taken(void **state)
+with_files(another_users_ring_is_not_taken)
 {
-	struct files *files = *state;
-
 	if (geteuid() != 0)
 		skip();
 	k2hft_ring_close(file_ring(files->path, 0));
@@ -56,17 +54,4 @@ static void another_users_ring_is_not_taken(void **state)
 	assert_int_equal(open_answer(files->path, 0), -EPERM);
 	assert_int_equal(chown(files->path, 0, 0), 0);
 	assert_int_equal(open_answer(files->path, 0), 0);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_files(links_are_not_followed),
-		with_files(a_ring_that_is_kept_is_nobody_elses),
-		with_files(another_users_ring_is_not_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

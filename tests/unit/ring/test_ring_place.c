@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of a ring that were copied: the names of their chunks. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
@@ -45,10 +46,11 @@ static void named(const struct k2hft_ring *ring, const struct k2hft_ring_stats *
 	assert_memory_equal(name.uuid, uuid_of->uuid, 16);
 }
 
+#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 /* While the original is in use: neither its processes nor its claims are the copy's. */
-static void chunks_of_a_copy_keep_their_names(void **state)
+with_files(chunks_of_a_copy_keep_their_names)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *copy;
 	struct k2hft_producer *producer = producer_of(ring), *claimer = producer_of(ring), *other;
 	uint32_t stream_id = stream_of(ring, "s");
@@ -99,9 +101,8 @@ static void chunks_of_a_copy_keep_their_names(void **state)
 }
 
 /* The next opening finds what one that was killed has left. */
-static void naming_begins_again(void **state)
+with_files(naming_begins_again)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_ring_stats original, once, twice;
@@ -126,16 +127,4 @@ static void naming_begins_again(void **state)
 	k2i_ring_name_drop(ring);
 	named(ring, &twice);
 	k2hft_ring_close(ring);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_files(chunks_of_a_copy_keep_their_names),
-		with_files(naming_begins_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <signal.h>
@@ -13,9 +14,8 @@ static int declare(struct k2hft_ring *ring, const char *path, const char *host, 
 	return k2hft_stream_declare(ring, &stream, stream_id);
 }
 
-static void same_stream_same_number(void **state)
+RING_TEST(same_stream_same_number)
 {
-	struct k2hft_ring *ring = *state;
 	uint32_t first, again, other;
 
 	assert_int_equal(declare(ring, "a", NULL, K2HFT_STREAM_TEXT, &first), 0);
@@ -30,9 +30,8 @@ static void same_stream_same_number(void **state)
 	assert_int_equal(stats_of(ring).streams, 3);
 }
 
-static void found_as_declared(void **state)
+RING_TEST(found_as_declared)
 {
-	struct k2hft_ring *ring = *state;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	struct k2hft_stream found;
 	uint32_t stream_id, generation;
@@ -53,11 +52,10 @@ static void found_as_declared(void **state)
 	assert_int_equal(k2hft_stream_find(ring, UINT32_MAX, &found, &generation), -ENOENT);
 }
 
-static void bad_streams(void **state)
+RING_TEST(bad_streams)
 {
 	static const char *const paths[] = {"", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/."};
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 2], host[K2HFT_STREAM_HOST_BYTES_MAX + 2];
-	struct k2hft_ring *ring = *state;
 	struct k2hft_stream stream = {.path = "a", .reserved = 1};
 	uint32_t stream_id = 77;
 
@@ -80,9 +78,8 @@ static void bad_streams(void **state)
 }
 
 /* A number waits for its chunks before it is given away, and tells by its generation that it was. */
-static void number_is_given_away_when_acknowledged(void **state)
+RING_TEST(number_is_given_away_when_acknowledged)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "older"), other, generation_before, generation;
 	struct k2hft_stream found;
@@ -112,9 +109,8 @@ static void number_is_given_away_when_acknowledged(void **state)
 }
 
 /* The number can be another stream's already. */
-static void nothing_is_committed_to_what_was_released(void **state)
+RING_TEST(nothing_is_committed_to_what_was_released)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "twice");
 
@@ -131,9 +127,8 @@ static void nothing_is_committed_to_what_was_released(void **state)
 }
 
 /* The release does not wait for claims that others had then and gave back. */
-static void number_waits_for_no_claim_that_went_back(void **state)
+RING_TEST(number_waits_for_no_claim_that_went_back)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring), *another = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "older");
 	void *payload;
@@ -150,9 +145,8 @@ static void number_waits_for_no_claim_that_went_back(void **state)
 }
 
 /* It waits for the chunks of those who have committed some, whoever releases it last. */
-static void number_of_which_nothing_came_is_given_away_at_once(void **state)
+RING_TEST(number_of_which_nothing_came_is_given_away_at_once)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t used = stream_of(ring, "used"), unused = stream_of(ring, "unused");
 
@@ -170,14 +164,13 @@ static void number_of_which_nothing_came_is_given_away_at_once(void **state)
 }
 
 /* A text as another process can write it, or leave it when it dies. */
-static void spoiled_texts_are_nobodys(void **state)
+TEST(spoiled_texts_are_nobodys)
 {
 	struct k2hft_ring *ring = memory_ring();
 	struct k2i_stream *spoiled = ring->streams;
 	struct k2hft_stream found;
 	uint32_t stream_id, generation;
 
-	(void)state;
 	assert_int_equal(declare(ring, "a", "host", 0, &stream_id), 0);
 	memset(spoiled->host, 'h', sizeof(spoiled->host));
 	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), 0);
@@ -202,9 +195,8 @@ static void spoiled_texts_are_nobodys(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void table_is_full(void **state)
+RING_TEST(table_is_full)
 {
-	struct k2hft_ring *ring = *state;
 	uint32_t stream_id;
 	char path[32];
 
@@ -221,9 +213,8 @@ static void table_is_full(void **state)
 }
 
 /* Eight processes declare the same streams at once, and one of them is killed while it does so. */
-static void processes_declare_at_once(void **state)
+RING_TEST(processes_declare_at_once)
 {
-	struct k2hft_ring *ring = *state;
 	char link[64], path[32];
 	pid_t children[8];
 
@@ -312,10 +303,11 @@ static void declarer_end(struct declarer *declarer)
 	}
 }
 
+#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 /* An attached process that ends without a release leaves nothing that is never free again. */
-static void what_the_dead_declared_is_free_again(void **state)
+CASE(what_the_dead_declared_is_free_again)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	uint32_t own = stream_of(ring, "stream-0"), stream_id;
 	struct declarer declarer = declarer_start(files->path, 0);
@@ -331,9 +323,8 @@ static void what_the_dead_declared_is_free_again(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void what_a_consumer_declared_is_its_successors(void **state)
+CASE(what_a_consumer_declared_is_its_successors)
 {
-	struct files *files = *state;
 	struct declarer declarer = declarer_start(files->path, 1);
 	struct k2hft_ring *attached, *ring;
 	uint32_t stream_id;
@@ -352,9 +343,8 @@ static void what_a_consumer_declared_is_its_successors(void **state)
 }
 
 /* Others can attach and declare before it asks: the number of streams does not say it. */
-static void a_successor_knows_what_is_forgotten(void **state)
+CASE(a_successor_knows_what_is_forgotten)
 {
-	struct files *files = *state;
 	struct k2hft_ring *attached, *ring = file_ring(files->path, 0);
 	uint32_t stream_id;
 
@@ -367,25 +357,4 @@ static void a_successor_knows_what_is_forgotten(void **state)
 	assert_int_equal(stats_of(ring).streams_forgotten, 1);
 	k2hft_ring_close(attached);
 	k2hft_ring_close(ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RING_TEST(same_stream_same_number),
-		RING_TEST(found_as_declared),
-		RING_TEST(bad_streams),
-		RING_TEST(number_is_given_away_when_acknowledged),
-		RING_TEST(nothing_is_committed_to_what_was_released),
-		RING_TEST(number_waits_for_no_claim_that_went_back),
-		RING_TEST(number_of_which_nothing_came_is_given_away_at_once),
-		cmocka_unit_test(spoiled_texts_are_nobodys),
-		RING_TEST(table_is_full),
-		RING_TEST(processes_declare_at_once),
-		cmocka_unit_test_setup_teardown(what_the_dead_declared_is_free_again, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(what_a_consumer_declared_is_its_successors, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(a_successor_knows_what_is_forgotten, files_make, files_remove),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

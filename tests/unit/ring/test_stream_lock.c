@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations of several processes, some of which do not go on. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <signal.h>
@@ -16,10 +17,11 @@ static int declare(struct k2hft_ring *ring, const char *path, uint32_t *stream_i
 	return k2hft_stream_declare(ring, &stream, stream_id);
 }
 
+#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 /* A process that may read the file may lock it. */
-static void a_lock_on_the_file_keeps_nobody(void **state)
+with_files(a_lock_on_the_file_keeps_nobody)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int reader = open(files->path, O_RDONLY);
@@ -55,9 +57,8 @@ static pid_t stopped_declarer(const char *path)
 	return child;
 }
 
-static void a_stopped_declarer_holds_up_no_release(void **state)
+with_files(a_stopped_declarer_holds_up_no_release)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	uint32_t first = stream_of(ring, "first"), second = stream_of(ring, "second"), stream_id;
 	pid_t child = stopped_declarer(files->path);
@@ -94,7 +95,7 @@ static void declared_in_the_midst(int number)
 }
 
 /* Else nobody would take it back from the attached process when that is dead. */
-static void a_new_declarer_is_kept_while_a_consumer_inherits(void **state)
+STATE_TEST(a_new_declarer_is_kept_while_a_consumer_inherits, ring_make, ring_end)
 {
 	struct k2hft_ring *ring = *state, *attached;
 	struct sigaction action = {.sa_handler = declared_in_the_midst}, before;
@@ -119,17 +120,4 @@ static void a_new_declarer_is_kept_while_a_consumer_inherits(void **state)
 	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
 	assert_int_equal(atomic_load(&stream->declarer), midst.owner);
 	k2hft_ring_close(attached);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_files(a_lock_on_the_file_keeps_nobody),
-		with_files(a_stopped_declarer_holds_up_no_release),
-		RING_TEST(a_new_declarer_is_kept_while_a_consumer_inherits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <errno.h>
 
-/* A successor learns whether the last commit of a process took place. */
-static void a_commit_outlives_its_process(void **state)
-{
-	struct files *files = *state;
+#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
 
+/* A successor learns whether the last commit of a process took place. */
+with_files(a_commit_outlives_its_process)
+{
 	for (int committed = 0; committed < 2; committed++) {
 		struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 		struct k2hft_producer *producer = producer_of(ring);
@@ -30,9 +31,8 @@ static void a_commit_outlives_its_process(void **state)
 	}
 }
 
-static void a_ring_is_observed_without_being_opened(void **state)
+with_files(a_ring_is_observed_without_being_opened)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT, own;
@@ -54,16 +54,4 @@ static void a_ring_is_observed_without_being_opened(void **state)
 	assert_int_equal(k2hft_ring_observe("/nowhere", &stats, &served), -ENOENT);
 	assert_int_equal(k2hft_ring_observe("/dev/null", &stats, &served), -EPROTO);
 	assert_int_equal(errno, 77);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_files(a_commit_outlives_its_process),
-		with_files(a_ring_is_observed_without_being_opened),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

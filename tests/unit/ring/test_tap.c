@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -54,9 +54,10 @@ static void expect_none(struct k2hft_tap *tap)
 	assert_int_equal(tapped.missed, 0);
 }
 
-static void chunks_are_seen_before_and_behind_the_head(void **state)
+#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
+with_files(chunks_are_seen_before_and_behind_the_head)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t one = stream_of(ring, "one"), other = stream_of(ring, "a/other");
@@ -82,9 +83,8 @@ static void chunks_are_seen_before_and_behind_the_head(void **state)
 }
 
 /* The next stream gets the number of one that is released and acknowledged. */
-static void a_number_that_went_on_has_no_name(void **state)
+with_files(a_number_that_went_on_has_no_name)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream = stream_of(ring, "before");
@@ -105,9 +105,8 @@ static void a_number_that_went_on_has_no_name(void **state)
 }
 
 /* A tap that was left alone for a lap goes on with what is there, and tells that there was more. */
-static void a_lap_is_missed(void **state)
+with_files(a_lap_is_missed)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream = stream_of(ring, "s");
@@ -160,9 +159,8 @@ static void *consumer_run(void *argument)
 	return NULL;
 }
 
-static void what_is_seen_was_written(void **state)
+with_files(what_is_seen_was_written)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_tap *tap = tap_of(files->path);
 	struct k2hft_tapped tapped;
@@ -198,9 +196,8 @@ static uint64_t random_next(uint64_t *seed)
 }
 
 /* Any bytes can stand in the file: nothing beyond it is read, and no call is without end. */
-static void a_hostile_ring_gives_nothing_else(void **state)
+with_files(a_hostile_ring_gives_nothing_else)
 {
-	struct files *files = *state;
 	uint8_t noise[512];
 	uint64_t seed = 1;
 
@@ -240,9 +237,8 @@ static void a_hostile_ring_gives_nothing_else(void **state)
 }
 
 /* As root: in a child that is nobody. */
-static void anothers_ring_is_refused(void **state)
+with_files(anothers_ring_is_refused)
 {
-	struct files *files = *state;
 	struct k2hft_tap *tap;
 	pid_t child;
 	int status;
@@ -260,33 +256,15 @@ static void anothers_ring_is_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void what_is_no_ring_is_refused(void **state)
+TEST(what_is_no_ring_is_refused)
 {
 	struct k2hft_tapped tapped;
 	struct k2hft_tap *tap;
 
-	(void)state;
 	assert_int_equal(k2hft_tap_open("/nowhere", &tap), -ENOENT);
 	assert_int_equal(k2hft_tap_open("/dev/null", &tap), -EPROTO);
 	assert_int_equal(k2hft_tap_open(NULL, &tap), -EINVAL);
 	assert_int_equal(k2hft_tap_open("/nowhere", NULL), -EINVAL);
 	assert_int_equal(k2hft_tap_next(NULL, &tapped), -EINVAL);
 	k2hft_tap_close(NULL);
-}
-
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_files(chunks_are_seen_before_and_behind_the_head),
-		with_files(a_number_that_went_on_has_no_name),
-		with_files(a_lap_is_missed),
-		with_files(what_is_seen_was_written),
-		with_files(a_hostile_ring_gives_nothing_else),
-		with_files(anothers_ring_is_refused),
-		cmocka_unit_test(what_is_no_ring_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread that waits for room in a ring is woken when there is some, and not given up before. */
+#include "unit.h"
 #include "ring_help.h"
 
 #include <pthread.h>
@@ -54,9 +55,8 @@ static void *sleeper_run(void *argument)
 }
 
 /* Else each would look again by itself, a second later. */
-static void all_are_woken(void **state)
+RING_TEST(all_are_woken)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = full_by(ring, stream_of(ring, "s"));
 	uint32_t sequence = atomic_load(&ring->header->space_sequence);
 	struct sleeper sleepers[SLEEPERS];
@@ -86,9 +86,8 @@ static void *room_make_late(void *argument)
 }
 
 /* Longer than one look around. */
-static void without_a_limit_it_waits_on(void **state)
+RING_TEST(without_a_limit_it_waits_on)
 {
-	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = full_by(ring, stream_of(ring, "s"));
 	pthread_t thread;
 
@@ -97,14 +96,4 @@ static void without_a_limit_it_waits_on(void **state)
 	assert_int_equal(atomic_load(&ring->header->space_waiters), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	k2hft_producer_close(producer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RING_TEST(all_are_woken),
-		RING_TEST(without_a_limit_it_waits_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

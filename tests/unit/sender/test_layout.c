@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs are compiled with the structures of 0.1.0, and run with whatever library has the soname of now. */
-#include <setjmp.h>
 #include <stdalign.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <k2hft/k2hft.h>
+
+#include "unit.h"
 
 static void keep(const char *name, size_t now, size_t released)
 {
@@ -25,9 +20,8 @@ static bool words_have_64_bits(void)
 
 #define WHOLE(structure, bytes) keep(#structure, sizeof(struct structure), bytes)
 
-static void without_a_size_they_never_change(void **state)
+TEST(without_a_size_they_never_change)
 {
-	(void)state;
 	if (!words_have_64_bits())
 		skip();
 	WHOLE(k2hft_chunk, 24);
@@ -48,9 +42,8 @@ static void without_a_size_they_never_change(void **state)
 #define LAST(structure, field, at) keep(#structure, offsetof(struct structure, field), at)
 
 /* The last field of each release stays where it is. */
-static void with_a_size_they_grow_behind_the_last_field(void **state)
+TEST(with_a_size_they_grow_behind_the_last_field)
 {
-	(void)state;
 	if (!words_have_64_bits())
 		skip();
 	LAST(k2hft_ring_options, reserved, 28);
@@ -61,14 +54,4 @@ static void with_a_size_they_grow_behind_the_last_field(void **state)
 	LAST(k2hft_client_stats, acked_ns, 424);
 	LAST(k2hft_sender_options, tls, 80);
 	LAST(k2hft_sender_stats, pieces, 48);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_size_they_never_change),
-		cmocka_unit_test(with_a_size_they_grow_behind_the_last_field),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks that somebody else seals, and who waits for that. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/clock.h"
 #include "sender/sender.h"
 #include "sender/call.h"
@@ -33,7 +29,7 @@ static void *flush(void *argument)
 }
 
 /* The writer is at the end of its call, and has not looked for a ticket yet. */
-static void who_waits_for_a_ticket_hears_of_another_sealer(void **state)
+TEST(who_waits_for_a_ticket_hears_of_another_sealer)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
 	struct k2hft_ring_options options = {.size = sizeof(options)};
@@ -42,7 +38,6 @@ static void who_waits_for_a_ticket_hears_of_another_sealer(void **state)
 	struct k2hft_span span;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(k2i_sender_create(&options, K2HFT_FULL_BLOCK, &waiting.sender), 0);
 	assert_int_equal(k2hft_writer_open(waiting.sender, "a", &writer), 0);
 	assert_int_equal(k2hft_writer_write(writer, "line", 4), 0);
@@ -60,13 +55,4 @@ static void who_waits_for_a_ticket_hears_of_another_sealer(void **state)
 	assert_int_equal(k2hft_ring_release(waiting.sender->lanes[0]->ring, span.position + span.bytes), 0);
 	k2hft_writer_close(writer);
 	k2i_sender_free(waiting.sender);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_waits_for_a_ticket_hears_of_another_sealer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

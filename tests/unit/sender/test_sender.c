@@ -4,24 +4,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <k2hft/frame.h>
 #include <k2hft/config.h>
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "client/state.h"
 #include "sender/sender.h"
 #include "small_receiver.h"
@@ -64,7 +57,7 @@ static struct k2hft_client_stats client_stats(struct k2hft_sender *sender)
 	return stats;
 }
 
-static void records_arrive_and_close_waits_for_them(void **state)
+STATE_TEST(records_arrive_and_close_waits_for_them, receiver_start, receiver_end)
 {
 	struct receiver *receiver = *state;
 	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
@@ -86,9 +79,8 @@ static void records_arrive_and_close_waits_for_them(void **state)
 	expect_kept(receiver, "first\nsecond\n");
 }
 
-static void an_idle_writers_record_arrives_without_a_flush(void **state)
+RECEIVER_TEST(an_idle_writers_record_arrives_without_a_flush)
 {
-	struct receiver *receiver = *state;
 	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
 	struct k2hft_writer *writer = writer_make(sender);
 
@@ -167,12 +159,12 @@ static void many_threads_write_while_the_client_sends(struct receiver *receiver,
 	}
 }
 
-static void narrow_records_arrive_from_many_threads(void **state)
+STATE_TEST(narrow_records_arrive_from_many_threads, receiver_start, receiver_end)
 {
 	many_threads_write_while_the_client_sends(*state, 1);
 }
 
-static void wide_records_arrive_from_many_threads(void **state)
+STATE_TEST(wide_records_arrive_from_many_threads, receiver_start, receiver_end)
 {
 	many_threads_write_while_the_client_sends(*state, 200);
 }
@@ -184,9 +176,8 @@ static void connection_await(struct k2hft_sender *sender)
 	assert_int_equal(client_stats(sender).state, K2HFT_CLIENT_CONNECTED);
 }
 
-static void who_writes_much_sends_it(void **state)
+RECEIVER_TEST(who_writes_much_sends_it)
 {
-	struct receiver *receiver = *state;
 	struct k2hft_sender *sender = sender_make(receiver, NULL, 1 << 20);
 	struct k2hft_writer *writer = writer_make(sender);
 	char record[100];
@@ -226,9 +217,8 @@ static void on_signal(int number)
 }
 
 /* Nothing is acknowledged: the writer that waits in its turn for room can be interrupted. */
-static void a_signal_ends_a_wait_for_room(void **state)
+RECEIVER_TEST(a_signal_ends_a_wait_for_room)
 {
-	struct receiver *receiver = *state;
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	struct k2hft_sender *sender;
 	struct blocked blocked;
@@ -248,9 +238,10 @@ static void a_signal_ends_a_wait_for_room(void **state)
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
 }
 
-static void nothing_listens_and_the_time_limit_holds(void **state)
+#define CASE(name) FIXTURE_TEST(name, struct receiver *receiver, receiver_missing, receiver_end)
+
+CASE(nothing_listens_and_the_time_limit_holds)
 {
-	struct receiver *receiver = *state;
 	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
@@ -265,9 +256,8 @@ static void nothing_listens_and_the_time_limit_holds(void **state)
 	assert_int_equal(k2hft_sender_close(sender, 50), -ETIMEDOUT);
 }
 
-static void records_are_committed_while_nothing_listens(void **state)
+CASE(records_are_committed_while_nothing_listens)
 {
-	struct receiver *receiver = *state;
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -283,9 +273,8 @@ static void records_are_committed_while_nothing_listens(void **state)
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
 }
 
-static void a_ring_file_keeps_what_was_not_acknowledged(void **state)
+RECEIVER_TEST(a_ring_file_keeps_what_was_not_acknowledged)
 {
-	struct receiver *receiver = *state;
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
@@ -324,9 +313,8 @@ static int attach_and_write(const char *path)
 	return k2hft_sender_close(sender, LONG_MS) ? 5 : 0;
 }
 
-static void another_process_writes_into_the_ring(void **state)
+RECEIVER_TEST(another_process_writes_into_the_ring)
 {
-	struct receiver *receiver = *state;
 	struct k2hft_sender *sender = sender_make(receiver, receiver->ring_path, 0);
 	int status;
 	pid_t child;
@@ -342,7 +330,7 @@ static void another_process_writes_into_the_ring(void **state)
 	expect_kept(receiver, "one\ntwo\nthree\nfour");
 }
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	struct k2hft_sender_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
 	struct {
@@ -353,7 +341,6 @@ static void bad_options_are_refused(void **state)
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
 
-	(void)state;
 	assert_int_equal(k2hft_sender_open(NULL, &sender), -EINVAL);
 	assert_int_equal(k2hft_sender_open(&larger.known, &sender), -EINVAL);
 	options.host = NULL;
@@ -385,9 +372,8 @@ static void config_write(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void a_configuration_file_opens_a_sender(void **state)
+RECEIVER_TEST(a_configuration_file_opens_a_sender)
 {
-	struct receiver *receiver = *state;
 	char path[300], text[512], message[512];
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
@@ -409,26 +395,4 @@ static void a_configuration_file_opens_a_sender(void **state)
 	assert_int_equal(k2hft_sender_open_config(path, &sender, NULL, 0), -EINVAL);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(k2hft_sender_open_config(path, &sender, message, sizeof(message)), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RECEIVER_TEST(records_arrive_and_close_waits_for_them),
-		RECEIVER_TEST(an_idle_writers_record_arrives_without_a_flush),
-		RECEIVER_TEST(narrow_records_arrive_from_many_threads),
-		RECEIVER_TEST(wide_records_arrive_from_many_threads),
-		RECEIVER_TEST(who_writes_much_sends_it),
-		RECEIVER_TEST(a_signal_ends_a_wait_for_room),
-		cmocka_unit_test_setup_teardown(nothing_listens_and_the_time_limit_holds, receiver_missing,
-						receiver_end),
-		cmocka_unit_test_setup_teardown(records_are_committed_while_nothing_listens, receiver_missing,
-						receiver_end),
-		RECEIVER_TEST(a_ring_file_keeps_what_was_not_acknowledged),
-		RECEIVER_TEST(another_process_writes_into_the_ring),
-		cmocka_unit_test(bad_options_are_refused),
-		RECEIVER_TEST(a_configuration_file_opens_a_sender),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

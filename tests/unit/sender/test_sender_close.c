@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "unit.h"
 #include "file_help.h"
 #include "sender/writer.h"
 #include "writer_help.h"
@@ -64,11 +65,10 @@ static void broken_line_try(const char *path, bool push)
 	k2i_sender_free(sender);
 }
 
-static void the_end_of_a_broken_line_is_in_it(void **state)
+TEST(the_end_of_a_broken_line_is_in_it)
 {
 	char folder[256], path[300];
 
-	(void)state;
 	folder_make(folder, sizeof(folder));
 	(void)snprintf(path, sizeof(path), "%s/ring", folder);
 	broken_line_try(path, false);
@@ -91,7 +91,7 @@ int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	return nanosleep(&pause, NULL);
 }
 
-static void the_end_of_a_broken_line_has_no_time_of_its_own(void **state)
+TEST(the_end_of_a_broken_line_has_no_time_of_its_own)
 {
 	const struct k2hft_sender_options options = {
 		.size = sizeof(options),
@@ -102,7 +102,6 @@ static void the_end_of_a_broken_line_has_no_time_of_its_own(void **state)
 	};
 	struct k2hft_sender *sender;
 
-	(void)state;
 	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
 	line_break(writer_make(sender));
 	assert_int_equal(k2hft_sender_close(sender, 600000), 0);
@@ -117,7 +116,7 @@ static void nothing_do(int number)
 }
 
 /* A signal handler ran while the writer waited for room, so its line's end is owed: the sender does not wait for that. */
-static void who_waited_for_room_may_owe_an_end(void **state)
+TEST(who_waited_for_room_may_owe_an_end)
 {
 	const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_BLOCK);
@@ -126,7 +125,6 @@ static void who_waited_for_room_may_owe_an_end(void **state)
 	static const char large[20000] = {'l'};
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 
-	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
 	assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
 	pieces_fill(writer);
@@ -138,15 +136,4 @@ static void who_waited_for_room_may_owe_an_end(void **state)
 	assert_int_equal(stats.dropped_records, 1);
 	assert_non_null(sender->unended);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_end_of_a_broken_line_is_in_it),
-		cmocka_unit_test(the_end_of_a_broken_line_has_no_time_of_its_own),
-		cmocka_unit_test(who_waited_for_room_may_owe_an_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

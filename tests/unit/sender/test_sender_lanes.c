@@ -5,6 +5,7 @@
 
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
 #include "sender/writer.h"
@@ -174,9 +175,10 @@ static void spread_check(struct world *world, unsigned copies, unsigned holders)
 		assert_int_equal(holders_count(world, stream), holders);
 }
 
-static void hash_keeps_a_stream_whole(void **state)
+#define WORLD_TEST(name) FIXTURE_TEST(name, struct world *world, world_open, world_close)
+
+WORLD_TEST(hash_keeps_a_stream_whole)
 {
-	struct world *world = *state;
 	unsigned used = 0;
 
 	spread_check(world, 1, 1);
@@ -185,36 +187,29 @@ static void hash_keeps_a_stream_whole(void **state)
 	assert_true(used > 1);
 }
 
-static void random_reaches_all(void **state)
+WORLD_TEST(random_reaches_all)
 {
-	struct world *world = *state;
-
 	world->options.spread = K2HFT_SPREAD_RANDOM;
 	spread_check(world, 1, 0);
 	for (unsigned at = 0; at < RECEIVERS; at++)
 		assert_true(world->receivers[at]->records > COUNT * STREAMS / RECEIVERS / 4);
 }
 
-static void all_get_all(void **state)
+WORLD_TEST(all_get_all)
 {
-	struct world *world = *state;
-
 	world->options.spread = K2HFT_SPREAD_ALL;
 	spread_check(world, RECEIVERS, RECEIVERS);
 }
 
-static void two_get_a_copy(void **state)
+WORLD_TEST(two_get_a_copy)
 {
-	struct world *world = *state;
-
 	world->options.copies = 2;
 	spread_check(world, 2, 2);
 }
 
 /* With the ring's own room a receiver that does not answer holds nobody up who has another lane. */
-static void a_silent_receiver_is_passed_over(void **state)
+WORLD_TEST(a_silent_receiver_is_passed_over)
 {
-	struct world *world = *state;
 	struct k2hft_writer *writer;
 	char *text = calloc(1, 65536);
 
@@ -231,9 +226,8 @@ static void a_silent_receiver_is_passed_over(void **state)
 }
 
 /* A record is whole at one receiver, whatever its length and the number of its pieces. */
-static void pieces_stay_together(void **state)
+WORLD_TEST(pieces_stay_together)
 {
-	struct world *world = *state;
 	struct k2hft_writer *writer;
 	size_t bytes = 700000;
 	char *text = calloc(1, bytes);
@@ -267,9 +261,8 @@ static void pieces_stay_together(void **state)
 	free(text);
 }
 
-static void copies_block(void **state)
+WORLD_TEST(copies_block)
 {
-	struct world *world = *state;
 	struct k2hft_writer *writer;
 	char text[4096] = {0};
 	int status = 0;
@@ -288,9 +281,8 @@ static void copies_block(void **state)
 }
 
 /* The others have each record, and lines are whole where some are missing. */
-static void copies_drop_for_one(void **state)
+WORLD_TEST(copies_drop_for_one)
 {
-	struct world *world = *state;
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 	uint64_t dropped[RECEIVERS];
 	struct k2hft_writer *writer;
@@ -346,10 +338,9 @@ static void copies_drop_for_one(void **state)
 }
 
 /* Its writers know nothing of it. */
-static void an_excepted_stream_is_not_sent(void **state)
+WORLD_TEST(an_excepted_stream_is_not_sent)
 {
 	static const char *const except[] = {"none", "s1.", "s2"};
-	struct world *world = *state;
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 	struct k2hft_writer *writer;
 	void *memory;
@@ -376,9 +367,8 @@ static void an_excepted_stream_is_not_sent(void **state)
 		assert_int_equal(holders_count(world, stream), stream != 1 && stream != 2);
 }
 
-static void options_are_refused(void **state)
+WORLD_TEST(options_are_refused)
 {
-	struct world *world = *state;
 	struct k2hft_sender_options options = world->options, good = options;
 
 	options.host = "a";
@@ -421,9 +411,8 @@ static void lanes_await(struct world *world, uint32_t count)
 }
 
 /* Streams go to other receivers while they are written, and each stays in order: lines_count looks at one receiver. */
-static void receivers_come_and_go(void **state)
+WORLD_TEST(receivers_come_and_go)
 {
-	struct world *world = *state;
 	struct k2hft_writer *writers[STREAMS];
 
 	world->options.target_count = 2;
@@ -457,9 +446,8 @@ static void receivers_come_and_go(void **state)
 }
 
 /* Numbers only rise in a stream at the time of their arrival, over all receivers. */
-static void a_stream_waits_for_its_old_lane(void **state)
+WORLD_TEST(a_stream_waits_for_its_old_lane)
 {
-	struct world *world = *state;
 	struct k2hft_writer *writers[STREAMS];
 
 	world->options.target_count = 1;
@@ -493,10 +481,8 @@ static void a_stream_waits_for_its_old_lane(void **state)
 }
 
 /* Records in files of receivers that are no longer there still go to them, and then the files go. */
-static void ring_files_are_found_again(void **state)
+WORLD_TEST(ring_files_are_found_again)
 {
-	struct world *world = *state;
-
 	world->options.ring_path = world->receivers[0]->ring_path;
 	for (unsigned at = 0; at < RECEIVERS; at++)
 		atomic_store(&world->receivers[at]->silent, 1);
@@ -512,27 +498,4 @@ static void ring_files_are_found_again(void **state)
 	assert_int_equal(files_count(world->receivers[0]->folder), 2);
 	sender_close(world);
 	all_there(world, 1, 1);
-}
-
-#define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_open, world_close)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(hash_keeps_a_stream_whole),
-		WORLD_TEST(random_reaches_all),
-		WORLD_TEST(all_get_all),
-		WORLD_TEST(two_get_a_copy),
-		WORLD_TEST(a_silent_receiver_is_passed_over),
-		WORLD_TEST(pieces_stay_together),
-		WORLD_TEST(copies_block),
-		WORLD_TEST(copies_drop_for_one),
-		WORLD_TEST(an_excepted_stream_is_not_sent),
-		WORLD_TEST(options_are_refused),
-		WORLD_TEST(receivers_come_and_go),
-		WORLD_TEST(a_stream_waits_for_its_old_lane),
-		WORLD_TEST(ring_files_are_found_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

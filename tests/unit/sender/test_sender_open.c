@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring file that is there when a sender is opened, whether that succeeds or not. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <k2hft/log.h>
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "folder_help.h"
 
 static char ring_path[300], logged[1024];
@@ -83,12 +77,13 @@ static void expect_refused(const struct k2hft_sender_options *options, const cha
 	logged[0] = '\0';
 }
 
-static void a_refused_option_leaves_the_file_as_it_is(void **state)
+#define CASE(name) FIXTURE_TEST(name, void *fixture, folder_setup, folder_end)
+
+CASE(a_refused_option_leaves_the_file_as_it_is)
 {
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/without/its/key"};
 	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
 
-	(void)state;
 	records_leave(3);
 	options.host = NULL;
 	expect_refused(&options, "options: host is missing\n");
@@ -115,13 +110,12 @@ static void a_refused_option_leaves_the_file_as_it_is(void **state)
 	assert_int_equal(records_left(), 3);
 }
 
-static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
+CASE(what_is_lost_is_logged_though_no_sender_is_opened)
 {
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .authority_path = "/nonexistent/authority"};
 	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
 	struct k2hft_sender *sender;
 
-	(void)state;
 	records_leave(3);
 	options.tls = &tls;
 	k2hft_log_callback_set(message_keep, NULL, K2HFT_LOG_WARNING);
@@ -130,14 +124,13 @@ static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
 	assert_non_null(strstr(logged, "ring is begun afresh: 3 records"));
 }
 
-static void the_options_of_its_parts_are_given(void **state)
+TEST(the_options_of_its_parts_are_given)
 {
 	struct k2hft_tls_options tls = {.size = sizeof(tls)};
 	struct k2hft_sender_options options = K2HFT_SENDER_OPTIONS_INIT;
 	struct k2hft_ring_options ring;
 	struct k2hft_client_options client;
 
-	(void)state;
 	assert_int_equal(options.size, sizeof(options));
 	options.host = "logs.example";
 	options.port = "8020";
@@ -176,16 +169,4 @@ static void the_options_of_its_parts_are_given(void **state)
 	assert_int_equal(k2hft_sender_client_options(&options, &client), -EINVAL);
 	assert_int_equal(k2hft_sender_ring_options(&options, NULL), -EINVAL);
 	assert_int_equal(k2hft_sender_client_options(&options, NULL), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_refused_option_leaves_the_file_as_it_is, folder_setup, folder_end),
-		cmocka_unit_test_setup_teardown(what_is_lost_is_logged_though_no_sender_is_opened, folder_setup,
-						folder_end),
-		cmocka_unit_test(the_options_of_its_parts_are_given),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,23 +3,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <k2hft/frame.h>
 #include <k2hft/log.h>
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "base/line_ends.h"
 #include "base/utf8.h"
 #include "random_help.h"
@@ -55,7 +47,7 @@ static void assert_counted(struct k2hft_sender *sender, uint64_t refused_writes,
 	assert_int_equal(ring.pieces, pieces);
 }
 
-static void records_share_a_chunk_until_it_is_sealed(void **state)
+TEST(records_share_a_chunk_until_it_is_sealed)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -63,7 +55,6 @@ static void records_share_a_chunk_until_it_is_sealed(void **state)
 	int claimed = 0;
 	struct k2hft_span span;
 
-	(void)state;
 	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
 	assert_int_equal(k2hft_writer_write(writer, "", 0), 0);
 	assert_int_equal(k2hft_writer_write(writer, NULL, 0), 0);
@@ -82,13 +73,12 @@ static void records_share_a_chunk_until_it_is_sealed(void **state)
 	assert_int_equal(k2hft_sender_close(sender, 0), 0);
 }
 
-static void a_line_end_inside_a_record_is_refused(void **state)
+TEST(a_line_end_inside_a_record_is_refused)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 
-	(void)state;
 	assert_int_equal(k2hft_writer_write(writer, "a\nb", 3), -EINVAL);
 	assert_int_equal(k2hft_writer_write(writer, NULL, 3), -EINVAL);
 	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
@@ -101,7 +91,7 @@ static void a_line_end_inside_a_record_is_refused(void **state)
 	k2i_sender_free(sender);
 }
 
-static void lengths_and_bytes_do_not_matter(void **state)
+TEST(lengths_and_bytes_do_not_matter)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -109,7 +99,6 @@ static void lengths_and_bytes_do_not_matter(void **state)
 	uint8_t record[530], expected[16384];
 	size_t bytes, at, byte_count = 0, count = 0;
 
-	(void)state;
 	for (bytes = 0; bytes <= sizeof(record); bytes += bytes < 80 ? 1 : 15, count++) {
 		for (at = 0; at < bytes; at++)
 			record[at] = (uint8_t)((bytes * 40 + at) % 256 == '\n' ? 0x8a : (bytes * 40 + at) % 256);
@@ -134,13 +123,12 @@ static void lengths_and_bytes_do_not_matter(void **state)
 	assert_int_equal(k2hft_sender_close(sender, 0), 0);
 }
 
-static void chunks_grow_while_they_fill_and_shrink_when_they_do_not(void **state)
+TEST(chunks_grow_while_they_fill_and_shrink_when_they_do_not)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 
-	(void)state;
 	for (int i = 0; i < 50000; i++)
 		assert_int_equal(k2hft_writer_write(writer, "0123456789", 10), 0);
 	take(sender, &taken);
@@ -158,13 +146,12 @@ static void chunks_grow_while_they_fill_and_shrink_when_they_do_not(void **state
 	k2i_sender_free(sender);
 }
 
-static void closing_a_writer_sends_what_it_holds(void **state)
+TEST(closing_a_writer_sends_what_it_holds)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 
-	(void)state;
 	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
 	assert_int_equal(k2hft_writer_lines(writer, "two\nthr", 7, NULL), 0);
 	assert_int_equal(k2hft_writer_lines(writer, "ee\nfour", 7, NULL), 0);
@@ -177,14 +164,13 @@ static void closing_a_writer_sends_what_it_holds(void **state)
 	k2i_sender_free(sender);
 }
 
-static void the_rest_of_a_text_waits_for_its_line_end(void **state)
+TEST(the_rest_of_a_text_waits_for_its_line_end)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 	size_t bytes;
 
-	(void)state;
 	assert_int_equal(k2hft_writer_lines(writer, "", 0, &bytes), 0);
 	assert_int_equal(bytes, 0);
 	assert_int_equal(k2hft_writer_lines(writer, "beg", 3, &bytes), 0);
@@ -201,13 +187,12 @@ static void the_rest_of_a_text_waits_for_its_line_end(void **state)
 	k2i_sender_free(sender);
 }
 
-static void long_records_go_in_pieces(void **state)
+TEST(long_records_go_in_pieces)
 {
 	static const size_t sizes[] = {MEBI - 2, MEBI - 1, MEBI, MEBI + 1, 2 * MEBI - 1, 2 * MEBI, 5 * MEBI + 17};
 	struct said said = {.text = "goes in pieces"};
 	char *record = malloc(6 * MEBI);
 
-	(void)state;
 	assert_non_null(record);
 	k2hft_log_callback_set(said_count, &said, K2HFT_LOG_INFO);
 	for (size_t i = 0; i < 6 * MEBI; i++)
@@ -260,12 +245,11 @@ static void assert_whole_characters(struct k2hft_sender *sender, const char *lin
 }
 
 /* A line of many characters, as a record, as text in writes of several lengths, and in place. */
-static void pieces_are_whole_characters(void **state)
+TEST(pieces_are_whole_characters)
 {
 	static const size_t steps[] = {3 * MEBI, MEBI, MEBI - 1, 333333, MEBI / 2 + 1};
 	char *line = malloc(3 * MEBI + 1);
 
-	(void)state;
 	assert_non_null(line);
 	for (size_t i = 0; i < MEBI; i++)
 		memcpy(line + 3 * i, "\xe6\xbc\xa2", 3);
@@ -295,7 +279,7 @@ static void pieces_are_whole_characters(void **state)
 	free(line);
 }
 
-static void full_fails_and_nothing_is_written(void **state)
+TEST(full_fails_and_nothing_is_written)
 {
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -306,7 +290,6 @@ static void full_fails_and_nothing_is_written(void **state)
 	size_t bytes = 1;
 	char *large = calloc(1, K2HFT_RING_BYTES_MIN);
 
-	(void)state;
 	assert_non_null(large);
 	k2hft_log_callback_set(said_count, &said, K2HFT_LOG_WARNING);
 	memset(record, 'r', sizeof(record) - 1);
@@ -332,7 +315,7 @@ static void full_fails_and_nothing_is_written(void **state)
 	k2i_sender_free(sender);
 }
 
-static void full_drops_and_counts(void **state)
+TEST(full_drops_and_counts)
 {
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_DROP);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -340,7 +323,6 @@ static void full_drops_and_counts(void **state)
 	struct taken taken = {0};
 	char record[1000], *large = malloc(5 * 20000);
 
-	(void)state;
 	assert_non_null(large);
 	memset(record, 'r', sizeof(record) - 1);
 	record[sizeof(record) - 1] = '\n';
@@ -394,7 +376,7 @@ static void on_signal(int number)
 	(void)number;
 }
 
-static void a_full_ring_blocks_and_a_signal_ends_the_wait(void **state)
+TEST(a_full_ring_blocks_and_a_signal_ends_the_wait)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_BLOCK);
@@ -405,7 +387,6 @@ static void a_full_ring_blocks_and_a_signal_ends_the_wait(void **state)
 	pthread_t thread;
 	uint64_t committed;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	assert_int_equal(pthread_create(&thread, NULL, write_blocked, &blocked), 0);
 	/* The ring is full when nothing more is committed. */
@@ -433,14 +414,13 @@ static void a_full_ring_blocks_and_a_signal_ends_the_wait(void **state)
 	k2i_sender_free(sender);
 }
 
-static void a_block_is_a_record(void **state)
+TEST(a_block_is_a_record)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer;
 	struct taken taken = {0};
 	uint8_t *block = calloc(3, MEBI);
 
-	(void)state;
 	assert_non_null(block);
 	assert_int_equal(k2hft_writer_open_binary(sender, "bin", &writer), 0);
 	assert_int_equal(k2hft_writer_write(writer, "a\nb", 3), 0);
@@ -493,13 +473,12 @@ static size_t part_write(struct k2hft_writer *writer, const uint8_t *text, size_
 	return taken;
 }
 
-static void any_text_in_any_parts_comes_out_as_it_was(void **state)
+TEST(any_text_in_any_parts_comes_out_as_it_was)
 {
 	static const uint64_t ring_sizes[] = {K2HFT_RING_BYTES_MIN, 1 << 20, 8 << 20};
 	uint8_t *text = malloc(4 * MEBI);
 	uint64_t random = 7;
 
-	(void)state;
 	assert_non_null(text);
 	for (int round = 0; round < 24; round++) {
 		struct k2hft_sender *sender = sender_make(ring_sizes[round % 3], K2HFT_FULL_FAIL);
@@ -579,7 +558,7 @@ static void race_check(struct taken *taken, uint64_t *next)
 	taken->byte_count = 0;
 }
 
-static void sealing_loses_nothing_while_writers_write(void **state)
+TEST(sealing_loses_nothing_while_writers_write)
 {
 	struct k2hft_sender *sender = sender_make(256 * 1024, K2HFT_FULL_BLOCK);
 	struct race races[RACE_WRITERS];
@@ -588,7 +567,6 @@ static void sealing_loses_nothing_while_writers_write(void **state)
 	unsigned running = RACE_WRITERS;
 	struct taken taken = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < RACE_WRITERS; i++) {
 		races[i] = (struct race){.sender = sender, .number = i, .records = 100000};
 		assert_int_equal(pthread_create(&threads[i], NULL, race_write, &races[i]), 0);
@@ -613,14 +591,13 @@ static void sealing_loses_nothing_while_writers_write(void **state)
 	k2i_sender_free(sender);
 }
 
-static void an_idle_writer_does_not_hold_a_record_back(void **state)
+TEST(an_idle_writer_does_not_hold_a_record_back)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 	struct pollfd knock = {.fd = k2hft_ring_wake_descriptor(sender->lanes[0]->ring), .events = POLLIN};
 
-	(void)state;
 	/* As the client does before it waits: the writer must knock after that. */
 	assert_int_equal(k2hft_ring_sleep(sender->lanes[0]->ring), 1);
 	(void)k2i_sender_seal(sender);
@@ -632,27 +609,4 @@ static void an_idle_writer_does_not_hold_a_record_back(void **state)
 	free(taken.bytes);
 	k2hft_writer_close(writer);
 	k2i_sender_free(sender);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_share_a_chunk_until_it_is_sealed),
-		cmocka_unit_test(a_line_end_inside_a_record_is_refused),
-		cmocka_unit_test(lengths_and_bytes_do_not_matter),
-		cmocka_unit_test(chunks_grow_while_they_fill_and_shrink_when_they_do_not),
-		cmocka_unit_test(closing_a_writer_sends_what_it_holds),
-		cmocka_unit_test(the_rest_of_a_text_waits_for_its_line_end),
-		cmocka_unit_test(long_records_go_in_pieces),
-		cmocka_unit_test(pieces_are_whole_characters),
-		cmocka_unit_test(full_fails_and_nothing_is_written),
-		cmocka_unit_test(full_drops_and_counts),
-		cmocka_unit_test(a_full_ring_blocks_and_a_signal_ends_the_wait),
-		cmocka_unit_test(a_block_is_a_record),
-		cmocka_unit_test(any_text_in_any_parts_comes_out_as_it_was),
-		cmocka_unit_test(sealing_loses_nothing_while_writers_write),
-		cmocka_unit_test(an_idle_writer_does_not_hold_a_record_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

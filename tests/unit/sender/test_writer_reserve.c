@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Room in the ring that a program fills in place. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "unit.h"
 #include "ring/ring.h"
 #include "sender/writer.h"
 #include "writer_help.h"
@@ -33,13 +32,12 @@ static void text_commit(struct k2hft_writer *writer, const char *text)
 	assert_int_equal(k2hft_writer_commit(writer, strlen(text)), 0);
 }
 
-static void lines_are_taken_and_the_rest_waits(void **state)
+TEST(lines_are_taken_and_the_rest_waits)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 
-	(void)state;
 	text_commit(writer, "one\ntwo\nthr");
 	take_committed(sender, &taken);
 	assert_taken(&taken, "one\ntwo\n");
@@ -58,13 +56,12 @@ static void lines_are_taken_and_the_rest_waits(void **state)
 	k2i_sender_free(sender);
 }
 
-static void a_block_is_a_record(void **state)
+TEST(a_block_is_a_record)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer;
 	struct taken taken = {0};
 
-	(void)state;
 	assert_int_equal(k2hft_writer_open_binary(sender, "bin", &writer), 0);
 	text_commit(writer, "a\nb");
 	k2hft_writer_close(writer);
@@ -75,7 +72,7 @@ static void a_block_is_a_record(void **state)
 	k2i_sender_free(sender);
 }
 
-static void nothing_else_comes_between(void **state)
+TEST(nothing_else_comes_between)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -83,7 +80,6 @@ static void nothing_else_comes_between(void **state)
 	void *memory;
 	size_t bytes;
 
-	(void)state;
 	assert_int_equal(k2hft_writer_commit(writer, 0), -EINVAL);
 	assert_int_equal(k2hft_writer_lines(writer, "wai", 3, NULL), 0);
 	assert_int_equal(k2hft_writer_reserve(writer, &memory, &bytes), 0);
@@ -103,11 +99,10 @@ static void nothing_else_comes_between(void **state)
 }
 
 /* Nothing is there yet that could be dropped. A waiting part is, and the rest of its line with it. */
-static void a_full_ring_is_told_or_drops(void **state)
+TEST(a_full_ring_is_told_or_drops)
 {
 	static const uint32_t full[] = {K2HFT_FULL_FAIL, K2HFT_FULL_DROP};
 
-	(void)state;
 	for (size_t way = 0; way < 2; way++) {
 		struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, full[way]);
 		struct k2hft_writer *writer = writer_make(sender);
@@ -136,14 +131,13 @@ static void a_full_ring_is_told_or_drops(void **state)
 	}
 }
 
-static void without_memory_all_stays_reserved(void **state)
+TEST(without_memory_all_stays_reserved)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 	int status;
 
-	(void)state;
 	(void)room_reserve(writer, "line\nrest");
 	memory_short = true;
 	status = k2hft_writer_commit(writer, 9);
@@ -155,15 +149,4 @@ static void without_memory_all_stays_reserved(void **state)
 	assert_taken(&taken, "line\nrest");
 	free(taken.bytes);
 	k2i_sender_free(sender);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_are_taken_and_the_rest_waits), cmocka_unit_test(a_block_is_a_record),
-		cmocka_unit_test(nothing_else_comes_between),         cmocka_unit_test(a_full_ring_is_told_or_drops),
-		cmocka_unit_test(without_memory_all_stays_reserved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

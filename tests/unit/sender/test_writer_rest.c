@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines in pieces of which the ring has no room for the rest. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "unit.h"
 #include "sender/writer.h"
 #include "writer_help.h"
 
@@ -17,13 +16,12 @@ static void break_line(struct k2hft_writer *writer, const char *large)
 }
 
 /* A line's begin is out when the ring is full: it ends there, and what follows is a line of its own in each way. */
-static void a_dropped_rest_ends_its_line(void **state)
+TEST(a_dropped_rest_ends_its_line)
 {
 	static const char *const followed[] = {"next\n", "next\n", "next", "", "next\n", ""};
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_DROP);
 	char *large = malloc(K2HFT_RING_BYTES_MIN);
 
-	(void)state;
 	assert_non_null(large);
 	memset(large, 'l', K2HFT_RING_BYTES_MIN);
 	for (size_t way = 0; way < sizeof(followed) / sizeof(followed[0]); way++) {
@@ -62,12 +60,11 @@ static void a_dropped_rest_ends_its_line(void **state)
 }
 
 /* A last line that waits for its end finds no room when its writer is closed: nothing of it comes later, but a begin ends. */
-static void what_close_drops_ends_its_line(void **state)
+TEST(what_close_drops_ends_its_line)
 {
 	static const uint32_t full[] = {K2HFT_FULL_DROP, K2HFT_FULL_FAIL, K2HFT_FULL_DROP};
 	char *large = malloc(K2HFT_RING_BYTES_MIN);
 
-	(void)state;
 	assert_non_null(large);
 	memset(large, 'l', K2HFT_RING_BYTES_MIN);
 	for (size_t way = 0; way < sizeof(full) / sizeof(full[0]); way++) {
@@ -97,7 +94,7 @@ static void what_close_drops_ends_its_line(void **state)
 }
 
 /* Also by who takes memory of the ring to read into. */
-static void a_claim_goes_behind_the_end_that_is_owed(void **state)
+TEST(a_claim_goes_behind_the_end_that_is_owed)
 {
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -106,7 +103,6 @@ static void a_claim_goes_behind_the_end_that_is_owed(void **state)
 	void *memory;
 	size_t bytes;
 
-	(void)state;
 	memset(line, 'l', sizeof(line));
 	assert_int_equal(k2hft_writer_lines(writer, line, sizeof(line), NULL), 0);
 	pieces_fill(writer);
@@ -127,7 +123,7 @@ static void a_claim_goes_behind_the_end_that_is_owed(void **state)
 }
 
 /* A call that was refused in the middle of a line is not repeated: the line ends with what was taken. */
-static void what_was_taken_is_a_line_that_ends(void **state)
+TEST(what_was_taken_is_a_line_that_ends)
 {
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -135,7 +131,6 @@ static void what_was_taken_is_a_line_that_ends(void **state)
 	struct taken taken = {0};
 	size_t bytes;
 
-	(void)state;
 	assert_int_equal(k2hft_writer_lines(writer, line, sizeof(line), &bytes), -EAGAIN);
 	take_committed(sender, &taken);
 	assert_int_equal(taken.open, 1);
@@ -147,16 +142,4 @@ static void what_was_taken_is_a_line_that_ends(void **state)
 	assert_memory_equal(taken.bytes, line, bytes);
 	free(taken.bytes);
 	k2i_sender_free(sender);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_dropped_rest_ends_its_line),
-		cmocka_unit_test(what_close_drops_ends_its_line),
-		cmocka_unit_test(a_claim_goes_behind_the_end_that_is_owed),
-		cmocka_unit_test(what_was_taken_is_a_line_that_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Short records, which writers write a way of their own. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <k2hft/sender.h>
 
+#include "unit.h"
 #include "sender/sender.h"
 #include "sender/writer.h"
 #include "writer_help.h"
 
 /* Each length at both ends of memory that can be read, and what is behind the record in the ring stays as it was. */
-static void a_record_touches_nothing_but_its_place(void **state)
+TEST(a_record_touches_nothing_but_its_place)
 {
 	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), rest_bytes = 64;
 	uint8_t *page = mmap(NULL, 3 * page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), rest[64], *first,
@@ -28,7 +21,6 @@ static void a_record_touches_nothing_but_its_place(void **state)
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 
-	(void)state;
 	assert_ptr_not_equal(page, MAP_FAILED);
 	first = page + page_bytes;
 	assert_int_equal(mprotect(first, page_bytes, PROT_READ | PROT_WRITE), 0);
@@ -56,7 +48,7 @@ static void a_record_touches_nothing_but_its_place(void **state)
 }
 
 /* To the last byte of the open chunk, and not beyond. */
-static void records_of_each_length_fill_a_chunk(void **state)
+TEST(records_of_each_length_fill_a_chunk)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
@@ -64,7 +56,6 @@ static void records_of_each_length_fill_a_chunk(void **state)
 	uint64_t records = 0, all_bytes = 0;
 	const char text[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-	(void)state;
 	for (size_t bytes = 0; bytes < sizeof(text); bytes++) {
 		struct taken taken = {0};
 		size_t count = K2I_OPEN_BYTES_FIRST / (bytes + 1);
@@ -94,13 +85,12 @@ static void records_of_each_length_fill_a_chunk(void **state)
 /*
  * A drain while no call is under way gets the records that were written until then, and the next call begins a chunk.
  */
-static void a_call_that_finds_a_ticket_commits_first(void **state)
+TEST(a_call_that_finds_a_ticket_commits_first)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 
-	(void)state;
 	assert_int_equal(k2hft_writer_write(writer, "before it", 9), 0);
 	atomic_store(&writer->seal_ticket, 1);
 	assert_int_equal(k2hft_writer_write(writer, "behind it", 9), 0);
@@ -133,14 +123,13 @@ static void seal_in_the_middle(int number)
 }
 
 /* A drain in the middle of a call gets its records when it ends, without another call. */
-static void a_call_that_was_asked_commits_at_its_end(void **state)
+TEST(a_call_that_was_asked_commits_at_its_end)
 {
 	struct sigaction action = {.sa_handler = seal_in_the_middle, .sa_flags = (int)SA_RESETHAND}, before;
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
 	struct k2hft_writer *writer = writer_make(sender);
 	struct taken taken = {0};
 
-	(void)state;
 	middle.sender = sender;
 	middle.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	middle.page = mmap(NULL, middle.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -159,16 +148,4 @@ static void a_call_that_was_asked_commits_at_its_end(void **state)
 	k2hft_writer_close(writer);
 	k2i_sender_free(sender);
 	assert_int_equal(munmap(middle.page, middle.page_bytes), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_record_touches_nothing_but_its_place),
-		cmocka_unit_test(records_of_each_length_fill_a_chunk),
-		cmocka_unit_test(a_call_that_finds_a_ticket_commits_first),
-		cmocka_unit_test(a_call_that_was_asked_commits_at_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

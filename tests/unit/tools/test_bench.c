@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* k2hft bench: what is computed from the figures of the runs, drawn, saved and read again. */
+#include "unit.h"
 #include "bench_help.h"
 
 #include <math.h>
@@ -29,20 +30,18 @@ static void result_fill(struct bench_result *result, enum bench_metric metric, c
 	bench_result_sum(result);
 }
 
-static void medians(void **state)
+TEST(medians)
 {
 	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, holed[] = {1, (double)NAN, 2};
 
-	(void)state;
 	near(bench_median(odd, 3), 2);
 	near(bench_median(even, 4), 2.5);
 	assert_true(isnan(bench_median(holed, 3)));
 	assert_true(isnan(bench_median(odd, 0)));
 }
 
-static void ranks(void **state)
+TEST(ranks)
 {
-	(void)state;
 	assert_int_equal(bench_rank(1, 500), 0);
 	assert_int_equal(bench_rank(5, 500), 2);
 	assert_int_equal(bench_rank(300, 990), 296);
@@ -52,7 +51,7 @@ static void ranks(void **state)
 }
 
 /* The ratio is of each run, and its median: not that of the medians. */
-static void rows(void **state)
+TEST(rows)
 {
 	struct bench_result results[3] = {0};
 	struct bench_row row = {.result = 2,
@@ -64,7 +63,6 @@ static void rows(void **state)
 				.against = (double)NAN};
 	unsigned number;
 
-	(void)state;
 	result_fill(&results[0], BENCH_COMMITTED_MB, (double[]){1, 1, 1}, 3);
 	result_fill(&results[1], BENCH_COMMITTED_MB, (double[]){10, 20, 40}, 3);
 	result_fill(&results[2], BENCH_COMMITTED_MB, (double[]){10, 10, 10}, 3);
@@ -96,12 +94,11 @@ static void rows(void **state)
 		free(results[number].values);
 }
 
-static void quarters(void **state)
+TEST(quarters)
 {
 	const double series[] = {8, 4, 0, 0, 0, 0, 1, 2, 9};
 	double first, last;
 
-	(void)state;
 	bench_quarters(series, 8, &first, &last);
 	near(first, 6);
 	near(last, 1.5);
@@ -112,11 +109,10 @@ static void quarters(void **state)
 }
 
 /* Ranges that overlap say nothing; less is better of a latency, and a pipe's rate is nobody's merit. */
-static void judgements(void **state)
+TEST(judgements)
 {
 	struct bench_result a = {0}, b = {0}, once = {0};
 
-	(void)state;
 	result_fill(&a, BENCH_COMMITTED_MB, (double[]){10, 11, 12}, 3);
 	result_fill(&b, BENCH_COMMITTED_MB, (double[]){7, 8, 9.9}, 3);
 	result_fill(&once, BENCH_COMMITTED_MB, (double[]){1}, 1);
@@ -138,7 +134,7 @@ static void judgements(void **state)
 }
 
 /* 0 is what one write holds, so the knee is at what does with fewer. */
-static void knee_of_records_in_one_write(void **state)
+TEST(knee_of_records_in_one_write)
 {
 	static const uint64_t per_write[] = {0, 1, 1024, 4096};
 	static const double rates[] = {99, 10, 95, 100};
@@ -146,7 +142,6 @@ static void knee_of_records_in_one_write(void **state)
 	struct bench_report report = {.results = results, .count = 4};
 	unsigned best, knee, number;
 
-	(void)state;
 	for (number = 0; number < 4; number++) {
 		results[number] = (struct bench_result){
 			.runs = 1,
@@ -167,14 +162,13 @@ static void knee_of_records_in_one_write(void **state)
 	assert_int_equal(knee, 0);
 }
 
-static void knees(void **state)
+TEST(knees)
 {
 	static const double rates[] = {10, 50, 91, 100, 60, 500};
 	struct bench_result results[6] = {0};
 	struct bench_report report = {.results = results, .count = 6};
 	unsigned best, knee, number;
 
-	(void)state;
 	for (number = 0; number < 6; number++) {
 		results[number].runs = 1;
 		results[number].point.senders = UINT64_C(1) << number;
@@ -221,12 +215,11 @@ static void knees(void **state)
 	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 0);
 }
 
-static void steps(void **state)
+TEST(steps)
 {
 	static const double most[] = {0.003, 0.9, 1, 7, 12, 99, 100, 1234, 98765, 1e9};
 	unsigned number;
 
-	(void)state;
 	for (number = 0; number < sizeof(most) / sizeof(most[0]); number++) {
 		double count = most[number] / bench_chart_step(most[number]);
 
@@ -236,7 +229,7 @@ static void steps(void **state)
 	near(bench_chart_step((double)NAN), 1);
 }
 
-static void figures(void **state)
+TEST(figures)
 {
 	static const struct {
 		double figure;
@@ -259,7 +252,6 @@ static void figures(void **state)
 	char text[BENCH_FIGURE_ROOM];
 	unsigned number;
 
-	(void)state;
 	for (number = 0; number < sizeof(known) / sizeof(known[0]); number++)
 		assert_string_equal(bench_figure_text(known[number].figure, text), known[number].text);
 }
@@ -314,12 +306,11 @@ static int text_read(const char *text, struct bench_report *report)
 	return bench_json_read(json_path, report);
 }
 
-static void saved(void **state)
+TEST(saved)
 {
 	struct bench_report report = {0}, again = {0};
 	char *first, *second;
 
-	(void)state;
 	report_fill(&report);
 	first = written(bench_json_write, &report);
 	assert_int_equal(text_read(first, &again), 0);
@@ -334,7 +325,7 @@ static void saved(void **state)
 }
 
 /* Files of another program: refused with a message, never taken in part. */
-static void hostile(void **state)
+TEST(hostile)
 {
 	static const char *const texts[] = {"",
 					    "{",
@@ -347,7 +338,6 @@ static void hostile(void **state)
 					    "{\"results\": []} more"};
 	unsigned number;
 
-	(void)state;
 	for (number = 0; number < sizeof(texts) / sizeof(texts[0]); number++) {
 		struct bench_report report = {0};
 
@@ -358,7 +348,7 @@ static void hostile(void **state)
 	}
 }
 
-static void json_texts(void **state)
+TEST(json_texts)
 {
 	static const char good[] =
 		" {\"a\": [1, -2.5e3, null, true, false, {}], \"b\": \"\\u0041\\n\\\\\\\"\", \"c\": []} ";
@@ -369,7 +359,6 @@ static void json_texts(void **state)
 	struct json_value *value = json_parse(good, sizeof(good) - 1, &at);
 	unsigned number;
 
-	(void)state;
 	assert_non_null(value);
 	near(json_get(value, "a")->first->next->number, -2500);
 	assert_string_equal(json_text(value, "b"), "A\n\\\"");
@@ -388,12 +377,11 @@ static void json_texts(void **state)
 }
 
 /* No text of the results becomes a tag, and nothing is fetched from anywhere. */
-static void page(void **state)
+TEST(page)
 {
 	struct bench_report report = {0};
 	char *text, *at;
 
-	(void)state;
 	report_fill(&report);
 	report.results[0].point.sustain = 1;
 	text = written(bench_html_write, &report);
@@ -411,7 +399,7 @@ static void page(void **state)
 }
 
 /* No text of the results ends a cell of a table, or a line. */
-static void cells(void **state)
+TEST(cells)
 {
 	struct bench_row row = {.what = "a|b",
 				.unit = "<s",
@@ -431,7 +419,6 @@ static void cells(void **state)
 				      .skipped = "<d\ne\x1b\n"};
 	char *text = written(bench_markdown_write, &report);
 
-	(void)state;
 	assert_non_null(strstr(text, "\n| note | a\\|b c |\n"));
 	assert_non_null(strstr(text, "\n| command | --note a b |\n"));
 	assert_non_null(strstr(text, "\n| a\\|b | 1.00 \\<s | c \\|: 2.00 | 0.500 | 3.00 to 4.00 | 5 |\n"));
@@ -443,14 +430,13 @@ static void cells(void **state)
 }
 
 /* Knees and what more a result has are one list. */
-static void one_list(void **state)
+TEST(one_list)
 {
 	struct bench_result results[4] = {0};
 	struct bench_report report = {.results = results, .count = 4};
 	unsigned number;
 	char *text;
 
-	(void)state;
 	for (number = 0; number < 4; number++) {
 		results[number].runs = 1;
 		results[number].point.size = number < 2 ? 10 : 20;
@@ -466,7 +452,7 @@ static void one_list(void **state)
 }
 
 /* The label of a bar stands beside it whole, in two lines or narrower if need be. */
-static void long_labels(void **state)
+TEST(long_labels)
 {
 	struct bench_bar bars[3] = {
 		{.label = "short", .value = 1},
@@ -478,7 +464,6 @@ static void long_labels(void **state)
 	char *text = NULL, *at;
 	FILE *output = open_memstream(&text, &bytes);
 
-	(void)state;
 	assert_non_null(output);
 	memset(bars[1].label, 'm', 100);
 	bench_chart_bars(output, &chart);
@@ -503,7 +488,7 @@ static unsigned points_read(const char *text, double x[8])
 }
 
 /* In whatever order its values were given, and from 0 on, a sweep's line goes from left to right, at equal steps here. */
-static void sweeps(void **state)
+TEST(sweeps)
 {
 	static const uint64_t per_write[4] = {2, 0, 4, 1};
 	struct bench_result results[4] = {0};
@@ -512,7 +497,6 @@ static void sweeps(void **state)
 	char *text;
 	unsigned number;
 
-	(void)state;
 	for (number = 0; number < 4; number++) {
 		result_fill(&results[number], BENCH_COMMITTED_MB, (double[]){1 + number}, 1);
 		results[number].point.per_write = per_write[number];
@@ -530,7 +514,7 @@ static void sweeps(void **state)
 }
 
 /* The lines of the quarters are of the run that is shown, not of all runs; sizes are told as options take them. */
-static void lines_of_a_chart(void **state)
+TEST(lines_of_a_chart)
 {
 	double series[8] = {10, 10, 2, 2, 2, 2, 20, 20};
 	struct bench_result results[3] = {{.series = series, .series_count = 8}};
@@ -538,7 +522,6 @@ static void lines_of_a_chart(void **state)
 	unsigned number;
 	char *text, *at;
 
-	(void)state;
 	result_fill(&results[0], BENCH_FIRST_MB, (double[]){4}, 1);
 	results[0].free_mib = series;
 	results[0].point.drop_caches = 3;
@@ -575,28 +558,4 @@ static void lines_of_a_chart(void **state)
 		free(results[number].values);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),
-		cmocka_unit_test(ranks),
-		cmocka_unit_test(rows),
-		cmocka_unit_test(quarters),
-		cmocka_unit_test(judgements),
-		cmocka_unit_test(knees),
-		cmocka_unit_test(knee_of_records_in_one_write),
-		cmocka_unit_test(steps),
-		cmocka_unit_test(figures),
-		cmocka_unit_test(saved),
-		cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts),
-		cmocka_unit_test(page),
-		cmocka_unit_test(sweeps),
-		cmocka_unit_test(long_labels),
-		cmocka_unit_test(cells),
-		cmocka_unit_test(one_list),
-		cmocka_unit_test(lines_of_a_chart),
-	};
-
-	return cmocka_run_group_tests(tests, folder_begin, folder_end);
-}
+UNIT_GROUP(folder_begin, folder_end)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* k2hft bench: what it measures, and how that is called. */
+#include "unit.h"
 #include "bench_help.h"
 
 /* The volume of a line where nothing gives it: all lines of a list have the same. */
-static void volumes(void **state)
+TEST(volumes)
 {
 	struct bench_options options = {.sizes = {.values = {1024}, .count = 1},
 					.per_write = {.count = 1},
@@ -16,7 +17,6 @@ static void volumes(void **state)
 	struct bench_report report = {0};
 	unsigned number;
 
-	(void)state;
 	assert_int_equal(bench_plan_make(&report, &options), 0);
 	assert_int_equal(report.count, 2);
 	assert_int_equal(report.results[0].point.bytes, 256u << 20);
@@ -66,7 +66,7 @@ static void volumes(void **state)
 }
 
 /* Those of one combination take turns. */
-static void sinks(void **state)
+TEST(sinks)
 {
 	const struct number_list one = {.values = {1}, .count = 1};
 	struct bench_options options = {.sizes = {.values = {10, 1024}, .count = 2},
@@ -79,7 +79,6 @@ static void sinks(void **state)
 					.sinks = {.values = {BENCH_SINK_FILE, BENCH_SINK_RELAY}, .count = 2}};
 	struct bench_report report = {0};
 
-	(void)state;
 	assert_int_equal(bench_plan_make(&report, &options), 0);
 	assert_int_equal(report.count, 4);
 	for (unsigned number = 0; number < report.count; number++) {
@@ -91,14 +90,13 @@ static void sinks(void **state)
 }
 
 /* A preset's sweep of one sender's writers is a group of its own, and its last line stands against the best. */
-static void sweep_of_writers(void **state)
+TEST(sweep_of_writers)
 {
 	struct bench_options options = {.all = true, .no_mount = true, .rings = {.count = 1}};
 	struct bench_report report = {0};
 	const struct bench_row *row = NULL;
 	unsigned number, best, knee;
 
-	(void)state;
 	assert_int_equal(bench_plan_make(&report, &options), 0);
 	for (number = 0; number < report.row_count; number++)
 		if (strcmp(report.rows[number].what, "library, 128 writers of one sender, 1 KiB") == 0)
@@ -124,7 +122,7 @@ static void sweep_of_writers(void **state)
 	bench_report_free(&report);
 }
 
-static void labels(void **state)
+TEST(labels)
 {
 	struct bench_point point = {.way = BENCH_LIBRARY,
 				    .size = 1024,
@@ -134,7 +132,6 @@ static void labels(void **state)
 				    .ring_bytes = bench_ring_bytes(BENCH_LIBRARY)};
 	char text[BENCH_TEXT_ROOM];
 
-	(void)state;
 	bench_point_text(&point, text, sizeof(text));
 	assert_string_equal(text, "library, 1024 bytes, 128 writers");
 	point.senders = 3;
@@ -143,16 +140,4 @@ static void labels(void **state)
 	point.writers = 1;
 	bench_point_text(&point, text, sizeof(text));
 	assert_string_equal(text, "library, 1024 bytes, -g 3");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(volumes),
-		cmocka_unit_test(sinks),
-		cmocka_unit_test(sweep_of_writers),
-		cmocka_unit_test(labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "tools/stat/stat.h"
 #include "app/program/report.h"
 
@@ -18,7 +11,7 @@ static struct json_value *parsed(const char *text)
 	return json_parse(text, strlen(text), &at);
 }
 
-static void test_json_of_ours(void **state)
+TEST(test_json_of_ours)
 {
 	struct k2i_report report = {0};
 	const struct json_value *row;
@@ -26,7 +19,6 @@ static void test_json_of_ours(void **state)
 	uint64_t numbers[K2I_RING_COUNTER_COUNT];
 	size_t at;
 
-	(void)state;
 	for (at = 0; at < K2I_RING_COUNTER_COUNT; at++)
 		numbers[at] = UINT64_MAX - at;
 	k2i_report_open(&report, NULL, '{');
@@ -54,14 +46,13 @@ static void test_json_of_ours(void **state)
 	free(report.text);
 }
 
-static void test_losses(void **state)
+TEST(test_losses)
 {
 	uint64_t numbers[K2I_RING_COUNTER_COUNT] = {0};
 	struct k2i_report report = {0};
 	const struct json_value *lost;
 	struct json_value *status;
 
-	(void)state;
 	numbers[K2I_RING_COUNTER_resent_frames] = 7;
 	k2i_report_open(&report, NULL, '{');
 	k2i_report_counters(&report, "ring", &k2i_ring_counter_table, numbers);
@@ -77,7 +68,7 @@ static void test_losses(void **state)
 	free(report.text);
 }
 
-static void test_json_of_others(void **state)
+TEST(test_json_of_others)
 {
 	static const char *const wrong[] = {
 		"",      "{",   "[",         "}",           "{\"a\"}",     "{\"a\":}", "{\"a\":1,}",
@@ -88,7 +79,6 @@ static void test_json_of_others(void **state)
 	char deep[200000];
 	size_t at;
 
-	(void)state;
 	for (at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++)
 		if (parsed(wrong[at]))
 			fail_msg("taken: %s", wrong[at]);
@@ -101,7 +91,7 @@ static void test_json_of_others(void **state)
 }
 
 /* Names are as much another's as values are. */
-static void test_terminal(void **state)
+TEST(test_terminal)
 {
 	struct json_value *status =
 		parsed("{\"files\":[[1],2,{\"\\u001bname\":\"\\u009bvalue \\u00a0\",\"a\":[1],\"b\":\"\"}]}");
@@ -109,7 +99,6 @@ static void test_terminal(void **state)
 	size_t bytes;
 	FILE *output = open_memstream(&shown, &bytes);
 
-	(void)state;
 	assert_non_null(output);
 	assert_non_null(status);
 	stat_show_table(output, "target", status, NULL, 0, false);
@@ -121,7 +110,7 @@ static void test_terminal(void **state)
 }
 
 /* Answers are never a whole second apart. */
-static void test_rates(void **state)
+TEST(test_rates)
 {
 	const char *const first = "{\"receiver\":{\"connections\":1,\"records\":1}}";
 	const char *const second = "{\"receiver\":{\"connections\":2,\"records\":8}}";
@@ -130,7 +119,6 @@ static void test_rates(void **state)
 	size_t bytes;
 	FILE *output = open_memstream(&shown, &bytes);
 
-	(void)state;
 	assert_non_null(output);
 	stat_show_table(output, "target", now, before, 1.001, false);
 	assert_int_equal(fclose(output), 0);
@@ -141,12 +129,11 @@ static void test_rates(void **state)
 	json_free(now);
 }
 
-static void test_metrics(void **state)
+TEST(test_metrics)
 {
 	static const uint64_t mount[64] = {5};
 	struct k2i_report report = {0};
 
-	(void)state;
 	k2i_report_metrics(&report, &k2i_mount_counter_table, mount);
 	assert_non_null(strstr(report.text, "\n# TYPE k2hft_mount_filtered_records_total counter\n"
 					    "k2hft_mount_filtered_records_total 5\n"));
@@ -155,11 +142,10 @@ static void test_metrics(void **state)
 }
 
 /* Names are for ever and for metrics; help is one line. */
-static void test_tables(void **state)
+TEST(test_tables)
 {
 	size_t table, at, other;
 
-	(void)state;
 	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
 		const struct k2i_counter *counters = k2i_counter_tables[table]->counters;
 
@@ -171,16 +157,4 @@ static void test_tables(void **state)
 				assert_string_not_equal(counters[other].name, counters[at].name);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json_of_ours),   cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_json_of_others), cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_metrics),        cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_tables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "tools/testio/testio.h"
 
 /* The command line behind "k2hft testio", words separated by blanks. */
@@ -34,11 +27,10 @@ static int list_parse(const char *text, uint64_t minimum, uint64_t maximum, stru
 	return command_option_set(&option, list, text, wrong);
 }
 
-static void lists_are_numbers_with_commas(void **state)
+TEST(lists_are_numbers_with_commas)
 {
 	struct number_list list;
 
-	(void)state;
 	assert_int_equal(list_parse("4", 1, 9, &list), 0);
 	assert_int_equal(list.count, 1);
 	assert_int_equal(list_parse("1,2, 9", 1, 9, &list), 0);
@@ -55,11 +47,10 @@ static void lists_are_numbers_with_commas(void **state)
 	assert_int_equal(list_parse("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", 1, 9, &list), -EINVAL);
 }
 
-static void defaults_are_filecatalysts(void **state)
+TEST(defaults_are_filecatalysts)
 {
 	struct testio_options options;
 
-	(void)state;
 	assert_int_equal(parsed("/somewhere", &options), STATUS_OK);
 	assert_string_equal(options.directory, "/somewhere");
 	assert_int_equal(options.file_mb, 500);
@@ -77,11 +68,10 @@ static void defaults_are_filecatalysts(void **state)
 	free(options.answer);
 }
 
-static void options_are_taken(void **state)
+TEST(options_are_taken)
 {
 	struct testio_options options;
 
-	(void)state;
 	assert_int_equal(
 		parsed("-s 7 -t 3 -n 2 -b 4,16384 -w 1,64 -f 3 --direct -o rws --cache keep -m both dir", &options),
 		STATUS_OK);
@@ -97,7 +87,7 @@ static void options_are_taken(void **state)
 	free(options.answer);
 }
 
-static void wrong_options_are_refused(void **state)
+TEST(wrong_options_are_refused)
 {
 	static const char *const lines[] = {
 		"-s 0 d", "-t 0 d",      "-n 0 d",        "-b 2 d",   "-b 6 d",      "-b 16388 d", "-w 0 d", "-w 65 d",
@@ -105,7 +95,6 @@ static void wrong_options_are_refused(void **state)
 	};
 	struct testio_options options;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		if (parsed(lines[i], &options) != STATUS_WRONG)
 			fail_msg("%s: not refused", lines[i]);
@@ -128,13 +117,12 @@ static int asked(char *answers, struct testio_options *options, char **said)
 	return status;
 }
 
-static void answers_are_taken(void **state)
+TEST(answers_are_taken)
 {
 	char answers[] = "/tmp\n10000\n\nmany\n2\n4,16\n1,2\n\nyes\nrwd\n\nboth\n";
 	struct testio_options options;
 	char *said;
 
-	(void)state;
 	assert_int_equal(asked(answers, &options, &said), STATUS_OK);
 	assert_string_equal(options.directory, "/tmp");
 	assert_int_equal(options.file_mb, 10000);
@@ -152,13 +140,12 @@ static void answers_are_taken(void **state)
 	free(options.answer);
 }
 
-static void no_answer_ends_it(void **state)
+TEST(no_answer_ends_it)
 {
 	char answers[] = "/tmp\n10\n";
 	struct testio_options options;
 	char *said;
 
-	(void)state;
 	assert_int_equal(asked(answers, &options, &said), STATUS_WRONG);
 	assert_non_null(strstr(said, "no answer"));
 	free(said);
@@ -175,7 +162,7 @@ static const char wanted_advice[] =
 	"\nIn the receiver's configuration:\n\n[GLOBAL]\nSOCKTHREADCNT = 1\n[K2HFTFUSESVR]\nWRITEBUF = 262144\n"
 	"OPENMODE = dsync\nCACHE = drop\n";
 
-static void the_table_is_filecatalysts(void **state)
+TEST(the_table_is_filecatalysts)
 {
 	struct testio_results results = {{{{100.5, 200.25}, {300, 50}}}};
 	struct testio_options options;
@@ -183,7 +170,6 @@ static void the_table_is_filecatalysts(void **state)
 	size_t bytes;
 	FILE *output = open_memstream(&printed, &bytes);
 
-	(void)state;
 	assert_int_equal(parsed("-b 64,256 -w 1,12 -o dsync .", &options), STATUS_OK);
 	testio_table_print(&options, &results, TESTIO_WRITE, output);
 	assert_int_equal(fflush(output), 0);
@@ -196,7 +182,7 @@ static void the_table_is_filecatalysts(void **state)
 	free(options.answer);
 }
 
-static void what_was_not_measured_has_no_rate(void **state)
+TEST(what_was_not_measured_has_no_rate)
 {
 	struct testio_results results = {{{{100.5, -1}}}}, none = {{{{-1, -1}}}};
 	struct testio_options options;
@@ -204,7 +190,6 @@ static void what_was_not_measured_has_no_rate(void **state)
 	size_t bytes;
 	FILE *output = open_memstream(&printed, &bytes);
 
-	(void)state;
 	assert_int_equal(parsed("-b 64 -w 1,12 .", &options), STATUS_OK);
 	assert_true(testio_measured(&options, &results));
 	assert_false(testio_measured(&options, &none));
@@ -213,20 +198,4 @@ static void what_was_not_measured_has_no_rate(void **state)
 	assert_non_null(strstr(printed, "\n64           |100.50   |-        \n"));
 	free(printed);
 	free(options.answer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_are_numbers_with_commas),
-		cmocka_unit_test(defaults_are_filecatalysts),
-		cmocka_unit_test(options_are_taken),
-		cmocka_unit_test(wrong_options_are_refused),
-		cmocka_unit_test(answers_are_taken),
-		cmocka_unit_test(no_answer_ends_it),
-		cmocka_unit_test(the_table_is_filecatalysts),
-		cmocka_unit_test(what_was_not_measured_has_no_rate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "tools/verify/gaps.h"
 #include "tools/verify/record.h"
 #include "base/hash.h"
@@ -57,13 +48,12 @@ static void round_trip(const struct verify_record *record, size_t wanted)
 	assert_int_equal(decoded.counter, record->counter);
 }
 
-static void every_length(void **state)
+TEST(every_length)
 {
 	const struct verify_record smallest = {.run = 0, .producer = 1, .counter = 1};
 	const struct verify_record largest = {
 		.run = VERIFY_RUN_MAX, .producer = VERIFY_PRODUCER_MAX, .counter = VERIFY_COUNTER_MAX};
 
-	(void)state;
 	for (size_t wanted = VERIFY_RECORD_BYTES_MIN; wanted < 300; wanted++) {
 		round_trip(&smallest, wanted);
 		round_trip(&largest, wanted);
@@ -74,13 +64,12 @@ static void every_length(void **state)
 		    VERIFY_RECORD_BYTES_MIN + VERIFY_RECORD_NUMBERS_BYTES_MAX);
 }
 
-static void every_compact_length(void **state)
+TEST(every_compact_length)
 {
 	const struct verify_record smallest = {.run = VERIFY_RUN_NONE, .producer = 1, .counter = 1};
 	const struct verify_record largest = {
 		.run = VERIFY_RUN_NONE, .producer = VERIFY_COMPACT_PRODUCER_MAX, .counter = VERIFY_COMPACT_COUNTER_MAX};
 
-	(void)state;
 	for (size_t wanted = VERIFY_COMPACT_BYTES_MIN; wanted < 300; wanted++) {
 		round_trip(&smallest, wanted);
 		round_trip(&largest, wanted);
@@ -89,14 +78,13 @@ static void every_compact_length(void **state)
 }
 
 /* The form is written down for people: it must not change by accident. */
-static void known_bytes(void **state)
+TEST(known_bytes)
 {
 	static const char wanted[] = "~k2123abc,7,42,,";
 	static const char known[] = "~k22c0f81,1,1,45vfFJN_qAmfwfEMUYYw3Zz3GG52pFVWnZr9QpszbDJd,fad67ec6";
 	const struct verify_record record = {.run = 0x123abc, .producer = 7, .counter = 42};
 	struct verify_record decoded;
 
-	(void)state;
 	assert_int_equal(verify_record_encode(text, &record, VERIFY_RECORD_BYTES_MIN, line), 25);
 	assert_memory_equal(line, wanted, sizeof(wanted) - 1);
 	assert_true(verify_record_decode(known, sizeof(known) - 1, &decoded));
@@ -127,12 +115,11 @@ static void no_change_passes(const struct verify_record *record, size_t wanted)
 	assert_false(verify_record_decode(line, bytes + 1, &decoded));
 }
 
-static void changes_show(void **state)
+TEST(changes_show)
 {
 	const struct verify_record record = {.run = 0xabcdef, .producer = 3, .counter = 12345};
 	const struct verify_record compact = {.run = VERIFY_RUN_NONE, .producer = 3, .counter = 12345};
 
-	(void)state;
 	no_change_passes(&record, VERIFY_RECORD_BYTES_MIN);
 	no_change_passes(&record, 100);
 	no_change_passes(&compact, 30);
@@ -147,7 +134,7 @@ static void put_check(char *made, size_t bytes)
 }
 
 /* A checksum that is right does not make these records. */
-static void hostile_lines(void **state)
+TEST(hostile_lines)
 {
 	static const char *const heads[] = {
 		"~k2123abc,0,1,,",      "~k2123abc,1,0,,",      "~k2123abc,01,1,,",
@@ -159,7 +146,6 @@ static void hostile_lines(void **state)
 	struct verify_record decoded;
 	char made[64];
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(heads) / sizeof(heads[0]); at++) {
 		size_t bytes = strlen(heads[at]);
 
@@ -172,14 +158,13 @@ static void hostile_lines(void **state)
 	assert_true(verify_record_decode(made, 23, &decoded));
 }
 
-static void records_are_found(void **state)
+TEST(records_are_found)
 {
 	const struct verify_record record = {.run = 1, .producer = 1, .counter = 1};
 	const struct verify_record compact = {.run = VERIFY_RUN_NONE, .producer = 1, .counter = 1};
 	char two[200] = "text ! ~ ~k2 ~k2zzzzzz, !10001 ";
 	size_t front = strlen(two), bytes = verify_record_encode(text, &record, 40, two + front) - 1;
 
-	(void)state;
 	assert_false(verify_record_begins(two, front + bytes));
 	assert_ptr_equal(verify_record_find(two, front + bytes), two + front);
 	assert_null(verify_record_find(two, front));
@@ -191,12 +176,11 @@ static void records_are_found(void **state)
 	assert_non_null(verify_record_find(two, bytes + 6));
 }
 
-static void changed_marker(void **state)
+TEST(changed_marker)
 {
 	const struct verify_record record = {.run = 1, .producer = 1, .counter = 1};
 	size_t bytes = verify_record_encode(text, &record, 50, line) - 1;
 
-	(void)state;
 	line[0] = 'X';
 	assert_true(verify_record_marker_changed(line, bytes));
 	line[2] = 'X';
@@ -207,12 +191,11 @@ static void changed_marker(void **state)
 		assert_false(verify_record_marker_changed(line, short_bytes));
 }
 
-static void lengths(void **state)
+TEST(lengths)
 {
 	struct verify_record record = {.run = 1, .producer = 1, .counter = 1};
 	bool low = false, high = false;
 
-	(void)state;
 	for (; record.counter < 2000; record.counter++) {
 		size_t bytes = verify_record_length(7, &record, 30, 33);
 
@@ -225,12 +208,11 @@ static void lengths(void **state)
 	assert_int_equal(verify_record_length(7, &record, 30, 30), 30);
 }
 
-static void runs(void **state)
+TEST(runs)
 {
 	char run_text[VERIFY_RUN_TEXT_BYTES];
 	uint32_t run;
 
-	(void)state;
 	assert_string_equal(verify_run_text(0xabc, run_text), "000abc");
 	assert_string_equal(verify_run_text(VERIFY_RUN_NONE, run_text), "-");
 	assert_int_equal(verify_run_parse("000abc", &run), 0);
@@ -256,11 +238,10 @@ static void ranges_are(const struct verify_gaps *gaps, size_t count, const struc
 	assert_int_equal(verify_gaps_missing(gaps), missing);
 }
 
-static void gaps_open_and_close(void **state)
+TEST(gaps_open_and_close)
 {
 	struct verify_gaps gaps;
 
-	(void)state;
 	verify_gaps_init(&gaps, 1);
 	assert_int_equal(verify_gaps_take(&gaps, 1), VERIFY_IN_ORDER);
 	assert_int_equal(verify_gaps_take(&gaps, 10), VERIFY_IN_ORDER);
@@ -282,11 +263,10 @@ static void gaps_open_and_close(void **state)
 	verify_gaps_free(&gaps);
 }
 
-static void gaps_at_the_begin(void **state)
+TEST(gaps_at_the_begin)
 {
 	struct verify_gaps gaps;
 
-	(void)state;
 	verify_gaps_init(&gaps, 100);
 	assert_int_equal(verify_gaps_take(&gaps, 99), VERIFY_BEFORE);
 	assert_int_equal(verify_gaps_take(&gaps, 103), VERIFY_IN_ORDER);
@@ -301,14 +281,13 @@ static void gaps_at_the_begin(void **state)
 }
 
 /* Against a table of what came. */
-static void gaps_as_a_table_has_them(void **state)
+TEST(gaps_as_a_table_has_them)
 {
 	enum { COUNTERS = 400, STEPS = 5000 };
 	bool came[COUNTERS] = {false};
 	struct verify_gaps gaps;
 	uint64_t seed = 1, highest = 0, missing;
 
-	(void)state;
 	verify_gaps_init(&gaps, 0);
 	for (unsigned step = 0; step < STEPS; step++) {
 		uint64_t counter = random_next(&seed) % COUNTERS;
@@ -338,12 +317,11 @@ void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
 /*
  * A record that has no room is as if it had not come: neither it nor the ranges around it are taken for something else.
  */
-static void gaps_without_memory(void **state)
+TEST(gaps_without_memory)
 {
 	struct verify_range ranges[16];
 	struct verify_gaps gaps;
 
-	(void)state;
 	verify_gaps_init(&gaps, 0);
 	for (uint64_t number = 0; number < 16; number++) {
 		ranges[number] = (struct verify_range){4 * number, 4 * number + 2};
@@ -362,23 +340,4 @@ static void gaps_without_memory(void **state)
 	verify_gaps_free(&gaps);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_length),
-		cmocka_unit_test(every_compact_length),
-		cmocka_unit_test(known_bytes),
-		cmocka_unit_test(changes_show),
-		cmocka_unit_test(hostile_lines),
-		cmocka_unit_test(records_are_found),
-		cmocka_unit_test(changed_marker),
-		cmocka_unit_test(lengths),
-		cmocka_unit_test(runs),
-		cmocka_unit_test(gaps_open_and_close),
-		cmocka_unit_test(gaps_at_the_begin),
-		cmocka_unit_test(gaps_as_a_table_has_them),
-		cmocka_unit_test(gaps_without_memory),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_GROUP(setup, teardown)
