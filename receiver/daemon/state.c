@@ -2,7 +2,6 @@
 #include "receiver/daemon/state.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "config/path.h"
 #include "receiver/daemon/sinks.h"
+#include "receiver/daemon/temporary.h"
 #include "receiver/base/text.h"
 #include "base/uuid.h"
 
@@ -175,16 +175,9 @@ static int quarantine_open(struct k2i_state *state, uint64_t bytes_max)
 /* A relay from memory has nothing that outlives it. */
 static int state_path_temporary(struct k2i_state *state)
 {
-	const char *directory = getenv("TMPDIR");
-	int length = snprintf(state->path, sizeof(state->path), "%s/k2hftfusesvr-XXXXXX",
-			      directory && *directory ? directory : "/tmp");
-
-	if ((size_t)length >= sizeof(state->path))
-		return -ENAMETOOLONG;
-	if (!mkdtemp(state->path))
-		return -errno;
-	state->temporary = true;
-	return 0;
+	state->lock = k2i_temporary_make(state->path);
+	state->temporary = state->lock >= 0;
+	return state->temporary ? 0 : state->lock;
 }
 
 static int state_path_set(struct k2i_state *state, const struct k2i_settings *settings)
@@ -300,14 +293,6 @@ void k2i_state_tick(struct k2i_state *state)
 	k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed or cut it in %s; it was written again", state->path);
 }
 
-static int temporary_remove(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-	(void)status;
-	(void)type;
-	(void)place;
-	return remove(path);
-}
-
 int k2i_state_close(struct k2i_state *state, bool in_order)
 {
 	int error = k2i_sinks_close(&state->destination.sinks, in_order);
@@ -319,6 +304,6 @@ int k2i_state_close(struct k2i_state *state, bool in_order)
 	k2i_ledger_close(state->destination.ledger, in_order && !error);
 	k2i_quarantine_free(state->destination.quarantine);
 	if (state->temporary)
-		(void)nftw(state->path, temporary_remove, 16, FTW_DEPTH | FTW_PHYS);
+		k2i_temporary_remove(state->path, state->lock);
 	return error;
 }

@@ -14,6 +14,7 @@ struct k2i_state {
 	struct k2i_destination destination;
 	char path[PATH_MAX]; /* STATEDIR */
 	bool temporary;      /* it ends with the state */
+	int lock;            /* on it, if it does */
 	char retracted_path[PATH_MAX + sizeof("/retracted")];
 	struct k2i_log_limit ledger_limit;
 };

@@ -117,8 +117,39 @@ def refused_check(work):
             assert said in str(ended), ended
 
 
+def folder_check(work):
+    """The folder in TMPDIR of a relay without a directory: one that is killed leaves it to the next start to remove."""
+    os.mkdir(f"{work}/temporary")
+    with open(f"{work}/conf", "w", encoding="utf-8") as conf:
+        node = "{'GLOBAL': {'SSL': 'no'}, 'SVRNODE': [{'NAME': '127.0.0.1', 'PORT': '1'}]}"
+        conf.write(f"[GLOBAL]\nPORT = 8020\nSSL = no\n[K2HFTFUSESVR]\nTYPE = trans\nTRANSCONF = {node}\nK2HTYPE = mem\n")
+
+    def start():
+        log = open(f"{work}/log", "wb")
+        relay = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", "127.0.0.1:0"], stderr=log,
+                                 env={**os.environ, "TMPDIR": f"{work}/temporary"})
+        with log, open(f"{work}/log", "rb") as said:
+            wait_for("it listens", lambda: said.seek(0) or b"listening on" in said.read())
+        return relay
+
+    def folders():
+        return set(os.listdir(f"{work}/temporary"))
+
+    lives, killed = start(), start()
+    killed.kill()
+    killed.wait()
+    left = folders()
+    assert len(left) == 2, left
+    last = start()
+    assert len(folders() & left) == 1 and len(folders()) == 2, (left, folders())
+    for relay in (lives, last):
+        relay.terminate()
+        assert relay.wait(60) == 0
+    assert not folders(), folders()
+
+
 def main():
-    for check in (origin_check, away_check, several_check, refused_check):
+    for check in (origin_check, away_check, several_check, refused_check, folder_check):
         with tempfile.TemporaryDirectory() as work:
             check(work)
 
