@@ -7,7 +7,7 @@ from common.bench_run import bench
 
 WRONG = (
     ("--by pigeon", "--by pigeon: the ways are "),
-    ("--sink socket", "--sink socket: the sinks are file, exec, relay and kafka"),
+    ("--sink socket", "--sink socket: the sinks are file, exec, relay, kafka, forward and otlp"),
     ("--sink file,kafka", "--sink kafka: --brokers names the brokers"),
     ("--brokers a:1 --sink relay", "--brokers: --sink kafka is needed"),
     ("--sink kafka --brokers a:1 --unify", "--unify --sink kafka: that is about the receiver's files"),
@@ -42,6 +42,7 @@ WRONG = (
     ("--resume --json -", "--resume: --json names "),
     ("--tsv - --html -", "--tsv, --json, --markdown, --html -: standard output takes one of them"),
     ("--from x --json - --markdown -", "--tsv, --json, --markdown, --html -: standard output takes one of them"),
+    ("--sink file,otlp --rate 3", "--rate --sink otlp: that is about the receiver's files"),
     ("--all --ring 1M,2M", "--all --ring: with one size only"),
 )
 AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--sink file --sink exec", "--ring 2M --ring 4M",

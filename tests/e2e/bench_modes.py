@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 from common.bench_run import K2HFT, MOUNTS, measure
+from common.receiver import MODULES
 
 
 def interrupt(work):
@@ -112,6 +113,12 @@ def main():
             direct, relayed = measure(work, "--bytes", "4M", "--size", "1K", "--by", "library", "--sink", "file,relay", *options)
             assert (direct["sink"], relayed["sink"]) == ("file", "relay"), (direct, relayed)
             assert relayed["output_mb_per_s"] == relayed["committed_mb_per_s"] and relayed["committed_of_pipe"] > 0, relayed
+
+        # A server has at least what was sent, and its messages are sent again.
+        sinks = [sink for sink in ("forward", "otlp") if os.path.exists(f"{MODULES}/{sink}.so")]
+        for result in measure(work, "--bytes", "4M", "--size", "1K", "--by", "library", "--sink", ",".join(sinks)) if sinks else []:
+            assert result["sink"] in sinks and result["sent_bytes"] == 4 << 20 and result["committed_of_pipe"] > 0, result
+            assert 1 < result["output_mb_per_s"] / result["committed_mb_per_s"] < 1.3, result
 
         (result,) = measure(work, "--by", "record", "--size", "10")
         assert result["record_ns"] > 0 and result["committed_mb_per_s"] is None, result

@@ -39,7 +39,15 @@ enum bench_way {
 	BENCH_TMPFS
 };
 /* Where the receiver's records go; those beyond files are in process.c's table. */
-enum bench_sink { BENCH_SINK_FILE, BENCH_SINK_EXEC, BENCH_SINK_RELAY, BENCH_SINK_KAFKA };
+enum bench_sink {
+	BENCH_SINK_FILE,
+	BENCH_SINK_EXEC,
+	BENCH_SINK_RELAY,
+	/* No files from here on. */
+	BENCH_SINK_KAFKA,
+	BENCH_SINK_FORWARD,
+	BENCH_SINK_OTLP
+};
 #define BENCH_KAFKA_TOPIC "k2hft-bench"
 #define BENCH_KAFKA_COMMIT_MS 100u /* KAFKA_COMMITMS as it is */
 extern const char *const bench_way_names[], *const bench_format_names[], *const bench_sink_names[];
@@ -233,6 +241,9 @@ struct bench_run {
 	struct bench_shared *shared;
 	/* The relays are behind the receivers. */
 	struct bench_process receivers[2 * BENCH_RECEIVERS_MAX], mount, link;
+	struct bench_process peer; /* the server that the sink sends on to, its port, and what it has kept */
+	char peer_port[8];
+	struct bench_kept *kept;
 	pid_t senders[BENCH_SENDERS_MAX]; /* 0: ended */
 	double sender_cpu_s;
 	uint64_t *latencies_ns; /* with a rate */
@@ -350,6 +361,7 @@ struct bench_sink_kind {
 	const char *through; /* a program that the plain pipe goes through, as the records do; NULL: none */
 	unsigned relays;     /* 1: each receiver has a relay before it, and a plain pipe a second one */
 	bool kafka;          /* it writes no files, and stands against a plain producer of Kafka */
+	const char *peer;    /* where its records go: a line of the configuration, up to a server's port */
 };
 extern const struct bench_sink_kind bench_sinks[];
 /* kafka.c: the same bytes by a plain producer, as bench_pipe_copy. -1 with the message. */
@@ -371,6 +383,17 @@ bool bench_senders_run(const struct bench_run *run);
 bool bench_trouble(const struct bench_run *run);
 /* The path of one of the project's programs: beside this one, else its name, for PATH. */
 void bench_program_find(const char *name, char *path, size_t room);
+/* peer.c: the server that a sink without files sends on to. -1 with the message; bench_peer_stop in every case. */
+int bench_peer_start(struct bench_run *run);
+void bench_peer_stop(struct bench_run *run);
+/* The bytes that it has, with what the protocol puts around records. */
+uint64_t bench_peer_bytes(const struct bench_run *run);
+struct bench_pipe;
+/*
+ * Sends the first messages of the run, which had so many bytes of records, to the server again, as often as
+ * carried->bytes of records have. -errno
+ */
+int bench_peer_send(const struct bench_run *run, uint64_t records_bytes, struct bench_pipe *carried);
 /* link.c: a process between sender and receiver that lets so much through; changes the port. */
 int bench_link_start(struct bench_run *run);
 /* send.c: a sender process; never returns. It waits until `gate` ends. */

@@ -46,7 +46,7 @@ static const char help[] =
 	"      --format FORMAT         of the receiver's file: raw, json or published (raw)\n"
 	"      --sink SINK,...         of the receiver: file; exec, PLUGIN = /bin/cat; relay, to another\n"
 	"                              one with files; the pipe does the same; kafka, beside a plain\n"
-	"                              producer (file)\n"
+	"                              producer; forward or otlp, beside ready messages (file)\n"
 	"      --brokers HOST:PORT,... of --sink kafka\n"
 	"      --unify                 everything into one file\n"
 	"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
@@ -117,7 +117,7 @@ static const struct command_option settings[] = {
 	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
 		       OPTION_WORDS(bench_format_names, "raw, json or published is needed")),
 	COMMAND_OPTION("sink", 0, LIST, LISTS | NO_STILL, AT(sinks),
-		       OPTION_WORDS(bench_sink_names, "the sinks are file, exec, relay and kafka")),
+		       OPTION_WORDS(bench_sink_names, "the sinks are file, exec, relay, kafka, forward and otlp")),
 	COMMAND_OPTION("brokers", 0, TEXT, LISTS | REPEAT | NO_STILL, AT(brokers)),
 	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
 	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE | NO_FAILOVER, AT(base.rules),
@@ -229,7 +229,8 @@ static int receiver_check(const struct bench_options *options)
 }
 
 /* The figures that are seen in files only. */
-static int kafka_check(const struct bench_options *options)
+/* Sinks without files, and what goes with them. */
+static int sinks_check(const struct bench_options *options)
 {
 	const struct bench_point *base = &options->base;
 	const char *option = base->rate      ? "--rate"
@@ -238,13 +239,19 @@ static int kafka_check(const struct bench_options *options)
 			     : base->format  ? "--format"
 			     : base->unify   ? "--unify"
 					     : NULL;
+	uint64_t most = number_list_most(&options->sinks);
+	bool kafka = false;
+	char given[32];
 
-	if (number_list_most(&options->sinks) < BENCH_SINK_KAFKA)
-		return options->brokers ? refuse("--brokers", "", "--sink kafka is needed") : STATUS_OK;
-	if (!options->brokers)
+	for (unsigned number = 0; number < options->sinks.count; number++)
+		kafka |= options->sinks.values[number] == BENCH_SINK_KAFKA;
+	if (options->brokers && !kafka)
+		return refuse("--brokers", "", "--sink kafka is needed");
+	if (kafka && !options->brokers)
 		return refuse("--sink", "kafka", "--brokers names the brokers that records go to");
-	if (option)
-		return refuse(option, "--sink kafka", "that is about the receiver's files");
+	(void)snprintf(given, sizeof(given), "--sink %s", bench_sink_names[most]);
+	if (option && most >= BENCH_SINK_KAFKA)
+		return refuse(option, given, "that is about the receiver's files");
 	return STATUS_OK;
 }
 
@@ -346,7 +353,7 @@ static int options_check(const struct bench_options *options)
 	if (status == STATUS_OK)
 		status = receivers_check(options);
 	if (status == STATUS_OK)
-		status = kafka_check(options);
+		status = sinks_check(options);
 	return status ? status : ways_check(options);
 }
 
@@ -488,6 +495,7 @@ int bench_repeated_check(struct bench_options *options)
 		single.base = *point;
 		single.ways = (struct number_list){.values = {point->way}, .count = 1};
 		single.sinks = (struct number_list){.values = {point->sink}, .count = 1};
+		single.brokers = point->sink == BENCH_SINK_KAFKA ? options->brokers : NULL;
 		if (!point_measurable(options, point))
 			return bench_failed(STATUS_FAILED, "--repeat %s: its result %u can't be measured", file,
 					    number + 1);
@@ -495,7 +503,7 @@ int bench_repeated_check(struct bench_options *options)
 			return refuse("--repeat", file, "only root can drop caches, by " BENCH_DROP_CACHES);
 		kafka |= point->sink == BENCH_SINK_KAFKA;
 		if (ways_check(&single) || (options->receiver && receiver_check(&single)) ||
-		    (point->sink == BENCH_SINK_KAFKA && kafka_check(&single)))
+		    (point->sink >= BENCH_SINK_KAFKA && sinks_check(&single)))
 			return STATUS_WRONG;
 	}
 	if (options->brokers && !kafka)

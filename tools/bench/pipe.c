@@ -55,7 +55,7 @@ static int carry(int from, int to, uint64_t left, int again)
 	return error;
 }
 
-static int listener_open(struct sockaddr_in *address)
+int bench_listener_open(struct sockaddr_in *address)
 {
 	socklen_t address_bytes = sizeof(*address);
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
@@ -119,7 +119,7 @@ static _Noreturn void receive(int listener, const struct bench_pipe *carried)
 static int receiver_start(const struct bench_pipe *carried, pid_t *child)
 {
 	struct sockaddr_in address;
-	int listener = listener_open(&address), connection = -1, error;
+	int listener = bench_listener_open(&address), connection = -1, error;
 
 	if (listener < 0)
 		return listener;

@@ -22,6 +22,9 @@ struct bench_pipe {
 /* Fills in the seconds; -errno. The descriptors of the process are inherited by one that ends before this returns. */
 int bench_pipe_copy(struct bench_pipe *carried);
 
+struct sockaddr_in;
+/* A socket that listens on the loopback interface, or -errno. */
+int bench_listener_open(struct sockaddr_in *address);
 /* 0 or -errno. */
 int bench_write_all(int output, const char *bytes, size_t count);
 struct rusage;

@@ -10,7 +10,7 @@
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", "failover", NULL};
 const char *const bench_format_names[] = {"raw", "json", "published", NULL};
-const char *const bench_sink_names[] = {"file", "exec", "relay", "kafka", NULL};
+const char *const bench_sink_names[] = {"file", "exec", "relay", "kafka", "forward", "otlp", NULL};
 
 #define PARAMETER(name, words)                                                                                         \
 	{                                                                                                              \

@@ -214,6 +214,8 @@ const struct bench_sink_kind bench_sinks[] = {
 	{.lines = "TYPE = kafka\nKAFKA_TOPIC = " BENCH_KAFKA_TOPIC "\nKAFKA_POSITIONS_TOPIC = " BENCH_KAFKA_TOPIC
 		  "-positions\n",
 	 .kafka = true},
+	{.lines = "TYPE = forward\n", .peer = "FORWARD_SERVER = 127.0.0.1"},
+	{.lines = "TYPE = otlp\n", .peer = "OTLP_ENDPOINT = http://127.0.0.1"},
 };
 
 unsigned bench_servers_count(const struct bench_run *run)
@@ -245,9 +247,11 @@ static void receiver_write(const struct bench_run *run, FILE *config, unsigned n
 
 	(void)fputs(bench_sinks[run->point.sink].lines, config);
 	bench_received_folder(run, number, folder);
-	path_write(config, bench_sinks[run->point.sink].kafka ? "STATEDIR" : "FILE_BASEDIR", folder, "");
+	path_write(config, run->point.sink < BENCH_SINK_KAFKA ? "FILE_BASEDIR" : "STATEDIR", folder, "");
 	if (bench_sinks[run->point.sink].kafka)
 		(void)fprintf(config, "KAFKA_BROKERS = %s\n", run->options->brokers);
+	if (bench_sinks[run->point.sink].peer)
+		(void)fprintf(config, "%s:%s\n", bench_sinks[run->point.sink].peer, run->peer_port);
 	(void)fprintf(config, "%s%s", format_lines[run->point.format],
 		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
 }
@@ -434,7 +438,8 @@ static bool program_gone(const struct bench_process *process, const char *name)
 bool bench_trouble(const struct bench_run *run)
 {
 	struct statvfs system;
-	bool gone = program_gone(&run->mount, "k2hftfuse") || program_gone(&run->link, "link");
+	bool gone = program_gone(&run->mount, "k2hftfuse") || program_gone(&run->link, "link") ||
+		    program_gone(&run->peer, "the server behind the receiver");
 
 	/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
 	if (run->options->receiver)

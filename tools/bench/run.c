@@ -143,6 +143,11 @@ static int received_take(const struct bench_run *run, double metrics[BENCH_METRI
 	char path[BENCH_PATH_ROOM];
 	unsigned number;
 
+	if (run->kept) {
+		received = bench_peer_bytes(run);
+		metrics[BENCH_OUTPUT_MB] = metrics[BENCH_COMMITTED_MB] * (double)received / metrics[BENCH_BYTES];
+		return received > sent ? 0 : bench_failed(-1, "the server has less than was sent");
+	}
 	for (number = 0; number < bench_received_count(run); number++) {
 		bench_received_path(run, number, path);
 		if (stat(path, &status) == 0)
@@ -188,6 +193,8 @@ static void received_remove(const struct bench_run *run)
 
 static int parts_start(struct bench_run *run)
 {
+	if (bench_sinks[run->point.sink].peer && bench_peer_start(run))
+		return -1;
 	if (!run->options->receiver && bench_receivers_start(run))
 		return -1;
 	if (run->point.link_mbit && bench_link_start(run))
@@ -387,7 +394,9 @@ static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 		if (bench_kafka_copy(run, &carried))
 			return -1;
 	} else {
-		error = lseek(run->block, 0, SEEK_SET) < 0 ? -errno : bench_pipe_copy(&carried);
+		error = run->kept ? bench_peer_send(run, (uint64_t)metrics[BENCH_BYTES], &carried)
+			: lseek(run->block, 0, SEEK_SET) < 0 ? -errno
+							     : bench_pipe_copy(&carried);
 		if (error && !bench_trouble(run))
 			bench_error("pipe: %s", strerror(-error));
 		(void)unlink(output);
@@ -474,7 +483,8 @@ int bench_run(struct bench_run *run, double metrics[BENCH_METRICS])
 	received_remove(run);
 	free(run->latencies_ns);
 	run->latencies_ns = NULL;
-	if (status || bench_way_still(run->point.way))
-		return status;
-	return run->point.way == BENCH_APPEND ? tmpfs_run(run, metrics) : pipe_run(run, metrics);
+	if (status == 0 && !bench_way_still(run->point.way))
+		status = run->point.way == BENCH_APPEND ? tmpfs_run(run, metrics) : pipe_run(run, metrics);
+	bench_peer_stop(run);
+	return status;
 }
