@@ -88,7 +88,7 @@ def check_statuses():
         assert status == 2 and error.startswith("k2hft stat: " + reason) and not said, (wrong, status, error)
     for wrong in ("host", "host:", "host:0", "host:99999", ":8021", "[::1:8021", "::1", "[::1]"):
         status, _, error = stat(wrong)
-        assert status == 1 and error == f"k2hft stat: {wrong}: it is neither a path nor HOST:CTLPORT\n", (wrong, status, error)
+        assert status == 1 and error == f"k2hft stat: {wrong}: there is no such file, and it is not HOST:CTLPORT\n", (wrong, status, error)
 
 
 def check_forms():

@@ -58,7 +58,8 @@ static int key_make(const char *output, const char *identity)
 	int descriptor = output ? open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : STDOUT_FILENO, error;
 
 	if (descriptor < 0)
-		return command_failed(STATUS_FAILED, "key", "%s: %s", output, strerror(errno));
+		return command_failed(STATUS_FAILED, "key", "%s: %s%s", output, strerror(errno),
+				      errno == EEXIST ? ", and stays: remove it, or name another" : "");
 	error = key_write(descriptor, identity);
 	if (output && !error && fsync(descriptor) < 0)
 		error = -errno;

@@ -85,7 +85,9 @@ static char *ring_read(const char *path, const char **reason)
 	int served, error = k2hft_ring_observe(path, &stats, &served);
 
 	if (error) {
-		*reason = error == -EPROTO ? "it is not a ring that this version knows" : strerror(-error);
+		*reason = error == -EPROTO ? "it is not a ring that this version knows; a receiver is HOST:CTLPORT, a "
+					     "mount is its directory"
+					   : strerror(-error);
 		return NULL;
 	}
 	k2i_report_open(&report, NULL, '{');
@@ -193,6 +195,6 @@ char *stat_fetch(const char *target, int timeout_ms, char *reason, size_t room)
 		return path_fetch(target, timeout_ms, reason, room);
 	if (receiver_parse(target, "", copy, &host, &port) == 0)
 		return stat_http_get(host, port, timeout_ms, reason, room);
-	(void)snprintf(reason, room, "it is neither a path nor HOST:CTLPORT");
+	(void)snprintf(reason, room, "there is no such file, and it is not HOST:CTLPORT");
 	return NULL;
 }
