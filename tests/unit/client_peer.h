@@ -487,4 +487,6 @@ static inline void socket_fill(struct fixture *f, unsigned blocks, const uint8_t
 	rounds_go(f, 50);
 }
 
+#define CLIENT_TEST(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
+
 #endif

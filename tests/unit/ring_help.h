@@ -197,4 +197,6 @@ static inline int open_answer(const char *path, uint32_t flags)
 	return status;
 }
 
+#define FILES_TEST(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
+
 #endif

@@ -4,9 +4,7 @@
 
 #include <netdb.h>
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(one_client_has_the_ring)
+CLIENT_TEST(one_client_has_the_ring)
 {
 	struct k2hft_client *other = NULL;
 
@@ -58,7 +56,7 @@ STATE_TEST(hello_says_who_we_are, fixture_open, fixture_close)
 	assert_non_null(strstr(f->log, "client: connected to 127.0.0.1:"));
 }
 
-CASE(a_level_is_asked_for_and_missed)
+CLIENT_TEST(a_level_is_asked_for_and_missed)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 
@@ -128,7 +126,7 @@ STATE_TEST(a_copy_that_was_not_sent_yet_gets_another_name, fixture_open, fixture
 	a_ring_of_which_the_receiver_has_more_gets_another_name(*state, 0);
 }
 
-CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name)
+CLIENT_TEST(a_copy_that_is_sent_by_another_one_too_gets_another_name)
 {
 	client_open(f);
 	push(f, "sent\n");
@@ -138,7 +136,7 @@ CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name)
 	a_ring_of_which_the_receiver_has_more_gets_another_name(f, f->end);
 }
 
-CASE(welcome_inside_a_chunk_gives_the_ring_another_name)
+CLIENT_TEST(welcome_inside_a_chunk_gives_the_ring_another_name)
 {
 	struct k2hft_welcome welcome = welcome_make(8, PEER_WINDOW);
 	struct k2hft_hello before, hello;
@@ -157,7 +155,7 @@ CASE(welcome_inside_a_chunk_gives_the_ring_another_name)
 	assert_int_equal(peer_data(f).frame.position, 0);
 }
 
-CASE(another_protocol_is_told_so)
+CLIENT_TEST(another_protocol_is_told_so)
 {
 	client_open(f);
 	peer_accept(f);
@@ -182,7 +180,7 @@ STATE_TEST(no_welcome_in_time_is_the_end, fixture_open, fixture_close)
 	assert_int_equal(stats_of(f).connect_failures, 1);
 }
 
-CASE(refused_connections_are_tried_again)
+CLIENT_TEST(refused_connections_are_tried_again)
 {
 	uint16_t port = (uint16_t)strtoul(f->port, NULL, 10);
 
@@ -199,7 +197,7 @@ CASE(refused_connections_are_tried_again)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 }
 
-CASE(names_are_looked_up)
+CLIENT_TEST(names_are_looked_up)
 {
 	struct addrinfo *addresses;
 
@@ -211,7 +209,7 @@ CASE(names_are_looked_up)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 }
 
-CASE(names_that_do_not_exist_are_an_error)
+CLIENT_TEST(names_that_do_not_exist_are_an_error)
 {
 	f->options.host = "no.such.host.invalid";
 	client_open(f);
@@ -229,7 +227,7 @@ CASE(names_that_do_not_exist_are_an_error)
 	f->client = NULL;
 }
 
-CASE(refusals_of_the_receiver_wait_long)
+CLIENT_TEST(refusals_of_the_receiver_wait_long)
 {
 	struct k2hft_error_message error = {.code = K2HFT_ERROR_FENCED, .text = "a newer one \xc2\x9b is here"};
 	struct k2hft_hello before, hello;
@@ -253,7 +251,7 @@ CASE(refusals_of_the_receiver_wait_long)
 
 /* ---- data */
 
-CASE(records_arrive_as_they_were)
+CLIENT_TEST(records_arrive_as_they_were)
 {
 	uint32_t other_id = stream_declare(f, "dir/b.log");
 	struct k2hft_stream_message message;
@@ -292,7 +290,7 @@ CASE(records_arrive_as_they_were)
 	(void)peer_frame(f, K2HFT_FRAME_DATA);
 }
 
-CASE(streams_are_told_as_they_were_declared)
+CLIENT_TEST(streams_are_told_as_they_were_declared)
 {
 	struct k2hft_stream stream = {.path = "a.log", .host = "elsewhere", .mode = K2HFT_STREAM_BINARY};
 	struct k2hft_stream_message message;
@@ -310,7 +308,7 @@ CASE(streams_are_told_as_they_were_declared)
 	assert_int_equal(message.mode, K2HFT_STREAM_BINARY);
 }
 
-CASE(acknowledged_room_is_free_again)
+CLIENT_TEST(acknowledged_room_is_free_again)
 {
 	client_open(f);
 	push(f, "one\n");
@@ -323,7 +321,7 @@ CASE(acknowledged_room_is_free_again)
 	assert_int_equal(stats_of(f).window_end, f->end + PEER_WINDOW);
 }
 
-CASE(nothing_goes_beyond_the_window)
+CLIENT_TEST(nothing_goes_beyond_the_window)
 {
 	char text[1000];
 
@@ -348,7 +346,7 @@ CASE(nothing_goes_beyond_the_window)
 	assert_int_equal(f->end, 10 * chunk_bytes);
 }
 
-CASE(frames_hold_no_more_records_than_wanted)
+CLIENT_TEST(frames_hold_no_more_records_than_wanted)
 {
 	unsigned frames = 0;
 
@@ -409,7 +407,7 @@ STATE_TEST(window_that_shrinks_is_refused, fixture_open, fixture_close)
 	a_wrong_ack(*state, 0, PEER_WINDOW - 8);
 }
 
-CASE(ack_of_another_level_is_refused)
+CLIENT_TEST(ack_of_another_level_is_refused)
 {
 	struct k2hft_ack ack = {.window_end = PEER_WINDOW, .level = K2HFT_LEVEL_SYNCED};
 	uint8_t bytes[128];
@@ -421,7 +419,7 @@ CASE(ack_of_another_level_is_refused)
 }
 
 /* A peer that has greeted speaks the protocol: bytes between its frames have damaged them. */
-CASE(headers_are_refused)
+CLIENT_TEST(headers_are_refused)
 {
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .body_bytes = 8192, .raw_bytes = 8192};
 	uint8_t body[8192] = {0}, header[K2HFT_FRAME_HEADER_BYTES];
@@ -437,7 +435,7 @@ CASE(headers_are_refused)
 	error_await(f, K2HFT_ERROR_LIMIT);
 }
 
-CASE(ack_between_chunks_of_a_frame_is_good)
+CLIENT_TEST(ack_between_chunks_of_a_frame_is_good)
 {
 	client_open(f);
 	push(f, "one\n");
@@ -452,7 +450,7 @@ CASE(ack_between_chunks_of_a_frame_is_good)
 	error_await(f, K2HFT_ERROR_POSITION);
 }
 
-CASE(large_data_come_through_a_full_socket)
+CLIENT_TEST(large_data_come_through_a_full_socket)
 {
 	size_t bytes = 1024u * 1024;
 	uint8_t *block = malloc(bytes);
@@ -485,7 +483,7 @@ CASE(large_data_come_through_a_full_socket)
 	free(block);
 }
 
-CASE(frames_of_the_receiver_may_come_in_pieces)
+CLIENT_TEST(frames_of_the_receiver_may_come_in_pieces)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 	uint8_t bytes[512];
@@ -503,7 +501,7 @@ CASE(frames_of_the_receiver_may_come_in_pieces)
 
 /* ---- resume */
 
-CASE(resume_goes_on_where_the_receiver_is)
+CLIENT_TEST(resume_goes_on_where_the_receiver_is)
 {
 	client_open(f);
 	for (unsigned chunk = 0; chunk < 10; chunk++)
@@ -528,7 +526,7 @@ CASE(resume_goes_on_where_the_receiver_is)
 	assert_int_equal(stats_of(f).ledger_lost, 0);
 }
 
-CASE(a_receiver_that_forgot_is_noticed)
+CLIENT_TEST(a_receiver_that_forgot_is_noticed)
 {
 	client_open(f);
 	push(f, "one\n");
@@ -557,7 +555,7 @@ CASE(a_receiver_that_forgot_is_noticed)
 	assert_int_equal(stats_of(f).acked, acked);
 }
 
-CASE(an_unacknowledged_tail_survives_the_client)
+CLIENT_TEST(an_unacknowledged_tail_survives_the_client)
 {
 	client_open(f);
 	push(f, "one\n");

@@ -31,9 +31,7 @@ static void damaged_push(struct fixture *f, unsigned vain_repairs)
 			 sizeof(junk));
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(mended_in_the_end_it_goes_on)
+CLIENT_TEST(mended_in_the_end_it_goes_on)
 {
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -88,7 +86,7 @@ static void thread_greet(struct fixture *f)
 	peer_welcome(f, &welcome);
 }
 
-CASE(who_waits_for_it_is_told)
+CLIENT_TEST(who_waits_for_it_is_told)
 {
 	pthread_t drain;
 

@@ -64,9 +64,7 @@ static void nothing_is_said_in_the_frame(struct fixture *f, struct cut *cut)
 	free(cut->bytes);
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(no_good_bye_within_a_frame)
+CLIENT_TEST(no_good_bye_within_a_frame)
 {
 	struct cut cut;
 
@@ -76,7 +74,7 @@ CASE(no_good_bye_within_a_frame)
 	nothing_is_said_in_the_frame(f, &cut);
 }
 
-CASE(no_error_within_a_frame)
+CLIENT_TEST(no_error_within_a_frame)
 {
 	struct cut cut;
 
@@ -88,7 +86,7 @@ CASE(no_error_within_a_frame)
 }
 
 /* The answer to PING waits behind the frame. */
-CASE(nothing_is_left_for_the_next_connection)
+CLIENT_TEST(nothing_is_left_for_the_next_connection)
 {
 	uint8_t *block = calloc(1, BLOCK_BYTES);
 	struct k2hft_ping ping = {.token = 1};

@@ -28,9 +28,7 @@ static void expect_around_hole(struct fixture *f, uint64_t from, uint64_t to)
 	assert_int_equal(got.frame.gap_bytes, 0);
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(damage_is_announced)
+CLIENT_TEST(damage_is_announced)
 {
 	client_open(f);
 	uint64_t damaged_from, damaged_to;
@@ -53,7 +51,7 @@ CASE(damage_is_announced)
  * Damage of one, two, ... five chunks in every other place, which is mended at once. As often as something is between
  * them.
  */
-CASE(each_damage_is_announced)
+CLIENT_TEST(each_damage_is_announced)
 {
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -76,7 +74,7 @@ CASE(each_damage_is_announced)
 }
 
 /* The place that was sent last is in the middle of what is mended, so it is no place to go on from. */
-CASE(damage_on_both_sides_of_what_was_sent)
+CLIENT_TEST(damage_on_both_sides_of_what_was_sent)
 {
 	struct k2hft_producer *first, *second;
 	void *payload;
@@ -107,7 +105,7 @@ CASE(damage_on_both_sides_of_what_was_sent)
 }
 
 /* Found when the ring was opened, before there was a client. */
-CASE(damage_of_before_is_announced)
+CLIENT_TEST(damage_of_before_is_announced)
 {
 	uint64_t damaged_from, damaged_to;
 	push_three(f, &damaged_from, &damaged_to);
@@ -166,7 +164,7 @@ STATE_TEST(damage_from_the_head_on_is_announced, fixture_open, fixture_close)
 	damage_where_the_receiver_stands(*state, 0, 5, 3, 5);
 }
 
-CASE(damage_to_the_end_is_announced)
+CLIENT_TEST(damage_to_the_end_is_announced)
 {
 	client_open(f);
 	for (unsigned chunk = 0; chunk < 4; chunk++)
@@ -183,7 +181,7 @@ CASE(damage_to_the_end_is_announced)
 }
 
 /* Each for its own reason, since only of the second it is known how much it was. */
-CASE(damage_in_front_of_what_expired_is_announced)
+CLIENT_TEST(damage_in_front_of_what_expired_is_announced)
 {
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
 

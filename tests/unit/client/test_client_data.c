@@ -9,9 +9,7 @@
 #include "client/state.h"
 #include "ring/handle.h"
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(expired_chunks_are_announced)
+CLIENT_TEST(expired_chunks_are_announced)
 {
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1};
 
@@ -33,7 +31,7 @@ CASE(expired_chunks_are_announced)
 }
 
 /* The connection breaks before it is acknowledged that nothing comes. */
-CASE(what_expired_is_counted_once)
+CLIENT_TEST(what_expired_is_counted_once)
 {
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1};
 
@@ -74,7 +72,7 @@ static void stream_spoil(struct fixture *f)
 }
 
 /* Chunks that were sent in front of those given up, and not acknowledged, can be given up later, for another reason. */
-CASE(what_is_given_up_later_is_counted)
+CLIENT_TEST(what_is_given_up_later_is_counted)
 {
 	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1},
 			   fresh = {.stream_id = f->stream_id, .record_count = 1, .time_ns = UINT64_MAX};
@@ -94,7 +92,7 @@ CASE(what_is_given_up_later_is_counted)
 	assert_int_equal(stats_of(f).expired_records, 3);
 }
 
-CASE(what_has_no_stream_is_counted_once)
+CLIENT_TEST(what_has_no_stream_is_counted_once)
 {
 	uint32_t other_id = stream_declare(f, "b.log");
 
@@ -150,7 +148,7 @@ void *__wrap_malloc(size_t bytes)
 	return NULL;
 }
 
-CASE(a_stream_waits_for_memory)
+CLIENT_TEST(a_stream_waits_for_memory)
 {
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -168,7 +166,7 @@ CASE(a_stream_waits_for_memory)
 	peer_acks(f, f->end);
 }
 
-CASE(gaps_are_explained_in_the_frame)
+CLIENT_TEST(gaps_are_explained_in_the_frame)
 {
 	struct k2hft_producer *other;
 	void *payload;
@@ -227,7 +225,7 @@ static void claim_make(struct claim *claim, struct fixture *f)
 	memcpy(payload, "claim\n", 6);
 }
 
-CASE(the_hook_is_asked_for_a_claim)
+CLIENT_TEST(the_hook_is_asked_for_a_claim)
 {
 	struct claim claim;
 
@@ -282,7 +280,7 @@ STATE_TEST(the_hook_is_asked_now_and_then, fixture_open, fixture_close)
 	assert_int_not_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 }
 
-CASE(a_claim_is_waited_for)
+CLIENT_TEST(a_claim_is_waited_for)
 {
 	struct claim claim;
 
@@ -315,7 +313,7 @@ bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_p
 }
 
 /* There is a place for each frame that is not acknowledged, and for a DISCARD in front of the next. */
-CASE(so_many_frames_are_on_their_way)
+CLIENT_TEST(so_many_frames_are_on_their_way)
 {
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -331,7 +329,7 @@ CASE(so_many_frames_are_on_their_way)
 }
 
 /* No acknowledgement need come for it to go. */
-CASE(a_small_frame_waits_for_a_millisecond)
+CLIENT_TEST(a_small_frame_waits_for_a_millisecond)
 {
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -347,7 +345,7 @@ CASE(a_small_frame_waits_for_a_millisecond)
 	f->client->sent.count = 0;
 }
 
-CASE(frames_are_as_large_as_wanted)
+CLIENT_TEST(frames_are_as_large_as_wanted)
 {
 	f->options.frame_bytes_max = 100;
 	client_open(f);
@@ -359,7 +357,7 @@ CASE(frames_are_as_large_as_wanted)
 }
 
 /* Its commit finds nobody asleep yet, and wakes nobody. */
-CASE(a_claim_that_ends_before_the_wait_is_not_waited_for)
+CLIENT_TEST(a_claim_that_ends_before_the_wait_is_not_waited_for)
 {
 	struct claim claim;
 
@@ -376,7 +374,7 @@ CASE(a_claim_that_ends_before_the_wait_is_not_waited_for)
 	k2hft_producer_close(claim.producer);
 }
 
-CASE(a_dead_producers_claim_is_passed)
+CLIENT_TEST(a_dead_producers_claim_is_passed)
 {
 	char path[64];
 
@@ -406,7 +404,7 @@ CASE(a_dead_producers_claim_is_passed)
 
 /* ---- compression */
 
-CASE(compressed_frames_are_the_same_inside)
+CLIENT_TEST(compressed_frames_are_the_same_inside)
 {
 	struct k2hft_chunk_view view;
 	char *text = malloc(1000000);
@@ -433,7 +431,7 @@ CASE(compressed_frames_are_the_same_inside)
 
 /* ---- many streams */
 
-CASE(more_streams_than_fit_in_one_go)
+CLIENT_TEST(more_streams_than_fit_in_one_go)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	unsigned streams = 0, frames = 0;
@@ -460,7 +458,7 @@ CASE(more_streams_than_fit_in_one_go)
 	assert_true(frames > 1);
 }
 
-CASE(every_stream_is_told_of_once)
+CLIENT_TEST(every_stream_is_told_of_once)
 {
 	uint32_t stream_id = f->stream_id;
 	char path[16];
@@ -483,7 +481,7 @@ CASE(every_stream_is_told_of_once)
 }
 
 /* The number of the connection that it was told on comes again after 2^32 others. */
-CASE(every_connection_is_told_of_streams)
+CLIENT_TEST(every_connection_is_told_of_streams)
 {
 	client_open(f);
 	for (unsigned connection = 0; connection < 3; connection++) {
@@ -501,7 +499,7 @@ CASE(every_connection_is_told_of_streams)
 }
 
 /* Else what goes to the one would be written to the other. */
-CASE(a_number_that_changes_hands_is_told_of_again)
+CLIENT_TEST(a_number_that_changes_hands_is_told_of_again)
 {
 	struct k2hft_stream_message message;
 
@@ -520,7 +518,7 @@ CASE(a_number_that_changes_hands_is_told_of_again)
 }
 
 /* A queue with room for a DISCARD and none for a STREAM: the records are no reason to give up. */
-CASE(a_stream_waits_for_room_in_the_queue)
+CLIENT_TEST(a_stream_waits_for_room_in_the_queue)
 {
 	uint64_t acked;
 

@@ -17,9 +17,7 @@ bool __wrap_k2i_transport_more(const struct k2i_transport *transport)
 	return true;
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(a_flood_leaves_time_for_all_else)
+CLIENT_TEST(a_flood_leaves_time_for_all_else)
 {
 	unsigned calls = 0;
 

@@ -12,9 +12,7 @@
 #include "file_help.h"
 #include "random_help.h"
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(ping_is_answered)
+CLIENT_TEST(ping_is_answered)
 {
 	struct k2hft_ping ping = {.token = 4711}, pong;
 	uint8_t bytes[128];
@@ -70,7 +68,7 @@ STATE_TEST(a_client_that_was_stopped_asks_first, fixture_open, fixture_close)
 }
 
 /* An answer that a connection owed when it ended is not waited for on the next. */
-CASE(each_connection_is_asked)
+CLIENT_TEST(each_connection_is_asked)
 {
 	client_open(f);
 	for (unsigned connection = 0; connection < 2; connection++) {
@@ -82,7 +80,7 @@ CASE(each_connection_is_asked)
 	}
 }
 
-CASE(bye_means_later)
+CLIENT_TEST(bye_means_later)
 {
 	struct k2hft_ping ping = {0};
 	uint8_t bytes[128];
@@ -119,7 +117,7 @@ static uint64_t last_word(struct fixture *f, uint64_t position, bool ring_ends)
 	return bye.token;
 }
 
-CASE(close_says_bye)
+CLIENT_TEST(close_says_bye)
 {
 	uint64_t word;
 
@@ -154,7 +152,7 @@ STATE_TEST(a_ring_without_a_name_ends_with_its_sender, fixture_open, fixture_clo
 	folder_remove(folder);
 }
 
-CASE(wrong_frames_end_the_connection)
+CLIENT_TEST(wrong_frames_end_the_connection)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 	struct k2hft_discard discard = {.from = 0, .to = 8, .reason = 1};
@@ -209,7 +207,7 @@ static void short_body_send(struct fixture *f, uint8_t type)
 	peer_send(f, bytes, sizeof(bytes));
 }
 
-CASE(short_bodies_end_the_connection)
+CLIENT_TEST(short_bodies_end_the_connection)
 {
 	static const uint8_t types[] = {K2HFT_FRAME_ACK, K2HFT_FRAME_PING, K2HFT_FRAME_PONG, K2HFT_FRAME_ERROR};
 
@@ -240,7 +238,7 @@ static void error_send(struct fixture *f, uint16_t code)
 }
 
 /* Another name has everything sent again. Only the answer to HELLO that a newer one is there asks for that. */
-CASE(a_refused_ring_keeps_its_name)
+CLIENT_TEST(a_refused_ring_keeps_its_name)
 {
 	struct k2hft_hello before, hello;
 
@@ -401,7 +399,7 @@ static void frame_damage(uint8_t *bytes, size_t count, uint64_t random)
 		bytes[random / 11 % count] ^= (uint8_t)(random >> 32);
 }
 
-CASE(no_damage_to_frames_does_harm)
+CLIENT_TEST(no_damage_to_frames_does_harm)
 {
 	uint64_t seed = 1;
 
@@ -428,7 +426,7 @@ CASE(no_damage_to_frames_does_harm)
 	peer_acks(f, f->end);
 }
 
-CASE(close_works_in_every_state)
+CLIENT_TEST(close_works_in_every_state)
 {
 	for (uint32_t wanted = K2HFT_CLIENT_WAITING; wanted <= K2HFT_CLIENT_CONNECTED; wanted++) {
 		client_open(f);
@@ -447,7 +445,7 @@ CASE(close_works_in_every_state)
 }
 
 /* A child keeps all descriptors open, whatever its parent closes. */
-CASE(a_child_that_lives_on_does_not_disturb)
+CLIENT_TEST(a_child_that_lives_on_does_not_disturb)
 {
 	pid_t child;
 
@@ -469,7 +467,7 @@ CASE(a_child_that_lives_on_does_not_disturb)
 	assert_int_equal(ready, 0);
 }
 
-CASE(errno_is_not_touched)
+CLIENT_TEST(errno_is_not_touched)
 {
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = "/none"};
 	struct k2hft_client_options options = f->options;
@@ -556,7 +554,7 @@ static void other_answers(struct fixture *f, int listener)
 	assert_int_equal(send(f->peer, text, sizeof(text) - 1, MSG_NOSIGNAL), sizeof(text) - 1);
 }
 
-CASE(descriptors_close_on_exec)
+CLIENT_TEST(descriptors_close_on_exec)
 {
 	int inherited = descriptors_inherited();
 
@@ -569,7 +567,7 @@ CASE(descriptors_close_on_exec)
 	assert_int_equal(inherited_meanwhile, inherited);
 }
 
-CASE(what_is_no_receiver_is_passed_over)
+CLIENT_TEST(what_is_no_receiver_is_passed_over)
 {
 	int other = other_listen(f);
 
@@ -585,7 +583,7 @@ CASE(what_is_no_receiver_is_passed_over)
 }
 
 /* That nobody is at the last address does not hide what another has answered. */
-CASE(the_error_that_tells_most_is_told)
+CLIENT_TEST(the_error_that_tells_most_is_told)
 {
 	int other = other_listen(f);
 

@@ -3,9 +3,7 @@
 #include "unit.h"
 #include "client_peer.h"
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(options_are_checked)
+CLIENT_TEST(options_are_checked)
 {
 	struct k2hft_client_options good = f->options, bad;
 	struct k2hft_ring *attached;
@@ -56,7 +54,7 @@ CASE(options_are_checked)
 	assert_null(f->client);
 }
 
-CASE(targets_are_checked)
+CLIENT_TEST(targets_are_checked)
 {
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .version_min = 9};
 	struct k2hft_target targets[2] = {{"127.0.0.1", "1", NULL}, {"127.0.0.1", "2", NULL}};
@@ -79,7 +77,7 @@ CASE(targets_are_checked)
 }
 
 /* Each at its limit. */
-CASE(the_largest_options_are_good)
+CLIENT_TEST(the_largest_options_are_good)
 {
 	char name[K2HFT_STREAM_HOST_BYTES_MAX + 1] = "";
 
@@ -99,7 +97,7 @@ CASE(the_largest_options_are_good)
 	client_open(f);
 }
 
-CASE(tls_options_are_checked)
+CLIENT_TEST(tls_options_are_checked)
 {
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/none"};
 	struct k2hft_client_options options = f->options;

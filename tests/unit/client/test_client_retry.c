@@ -34,9 +34,7 @@ static void failure_at(struct fixture *f, uint64_t now_ns)
 	}
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct fixture *f, fixture_open, fixture_close)
-
-CASE(pauses_grow_with_the_failures)
+CLIENT_TEST(pauses_grow_with_the_failures)
 {
 	uint64_t longest_ns = 0;
 
@@ -69,7 +67,7 @@ static void connection_ends_after(struct fixture *f, uint64_t held_ns)
 }
 
 /* A receiver that takes a connection and ends it must not be asked ten times a second for ever. */
-CASE(only_a_connection_that_held_begins_anew)
+CLIENT_TEST(only_a_connection_that_held_begins_anew)
 {
 	client_open(f);
 	for (uint32_t failures = 1; failures <= 3; failures++) {
@@ -119,7 +117,7 @@ STATE_TEST(the_greeting_has_a_time_of_its_own, fixture_open, fixture_close)
 	assert_int_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 10000);
 }
 
-CASE(each_network_is_judged_anew)
+CLIENT_TEST(each_network_is_judged_anew)
 {
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -131,7 +129,7 @@ CASE(each_network_is_judged_anew)
 }
 
 /* A thread that takes the turn can have looked at the clock before the one that had it; no time is no long time. */
-CASE(a_clock_that_was_read_earlier_makes_no_slow_link)
+CLIENT_TEST(a_clock_that_was_read_earlier_makes_no_slow_link)
 {
 	f->options.compress = K2HFT_COMPRESS_AUTO;
 	client_open(f);
@@ -156,7 +154,7 @@ static unsigned lines_logged(const struct fixture *f)
 }
 
 /* Twice as long each time, up to ten minutes. */
-CASE(what_goes_on_is_logged_less_and_less)
+CLIENT_TEST(what_goes_on_is_logged_less_and_less)
 {
 	static const uint64_t pauses_s[] = {10, 20, 40, 80, 160, 320, 600, 600};
 	uint16_t port = (uint16_t)strtoul(f->port, NULL, 10);
@@ -186,7 +184,7 @@ CASE(what_goes_on_is_logged_less_and_less)
 }
 
 /* A receiver that is started again twice within seconds, or one that takes each connection and ends it. */
-CASE(a_failure_is_not_the_last_word)
+CLIENT_TEST(a_failure_is_not_the_last_word)
 {
 	client_open(f);
 	connection_ends_after(f, MS);
@@ -273,7 +271,7 @@ STATE_TEST(a_name_is_not_waited_for_without_end, fixture_open, fixture_close)
 }
 
 /* "System error" would say nothing. */
-CASE(what_the_system_refuses_is_told)
+CLIENT_TEST(what_the_system_refuses_is_told)
 {
 	f->options.host = "many.example";
 	client_open(f);

@@ -131,9 +131,9 @@ static void settle(void)
 	k2hft_ring_close(ring);
 }
 
-#define with_memory(name) FIXTURE_TEST(name, void *fixture, create, destroy)
+#define MEMORY_TEST(name) FIXTURE_TEST(name, void *fixture, create, destroy)
 
-with_memory(a_step_is_whole)
+MEMORY_TEST(a_step_is_whole)
 {
 	killed_after(one_step_and_a_half);
 	assert_memory_equal(places->one, "YYYYYYYYYYYYYYYYa", 17);
@@ -167,7 +167,7 @@ static void anything(void)
 	}
 }
 
-with_memory(whatever_is_changed_is_put_back)
+MEMORY_TEST(whatever_is_changed_is_put_back)
 {
 	memcpy(places->expected, places->one, AREA_BYTES);
 	for (places->random = 1; places->random < 100000; places->random += 1000) {
@@ -196,7 +196,7 @@ static void too_much_for_a_journal(void)
 }
 
 /* Half a step that is told of in half would be worse than a step that was too early. */
-with_memory(a_journal_that_is_full_ends_the_step)
+MEMORY_TEST(a_journal_that_is_full_ends_the_step)
 {
 	killed_after(too_much_for_a_journal);
 	killed_after(settle);
@@ -218,7 +218,7 @@ static void long_line_goes_on(void)
 	MUST(places->text.held_bytes == 0);
 }
 
-with_memory(what_is_held_is_so_again)
+MEMORY_TEST(what_is_held_is_so_again)
 {
 	killed_after(long_line_goes_on);
 	killed_after(settle);
@@ -250,7 +250,7 @@ static void settled_and_allocated(void)
 }
 
 /* Memory that half a step took is free again, and memory that it freed is in use. */
-with_memory(memory_goes_with_its_step)
+MEMORY_TEST(memory_goes_with_its_step)
 {
 	killed_after(allocated_in_half_a_step);
 	killed_after(settled_and_allocated);
@@ -266,7 +266,7 @@ static void freed_in_a_step(void)
 	MUST(strcmp(k2i_journal_strdup("some text"), "some text") == 0);
 }
 
-with_memory(freed_memory_is_used_again)
+MEMORY_TEST(freed_memory_is_used_again)
 {
 	killed_after(freed_in_a_step);
 }
@@ -296,7 +296,7 @@ static void many_large_ones(void)
 	MUST(kept == 4);
 }
 
-with_memory(large_memory_is_given_back)
+MEMORY_TEST(large_memory_is_given_back)
 {
 	killed_after(many_large_ones);
 }
@@ -313,7 +313,7 @@ static void one_that_is_rare(void)
 	MUST(rare[2 * MEBI] == '\0');
 }
 
-with_memory(what_is_rare_is_given_back_at_once)
+MEMORY_TEST(what_is_rare_is_given_back_at_once)
 {
 	killed_after(one_that_is_rare);
 }
@@ -326,7 +326,7 @@ static void more_than_there_is(void)
 	MUST(k2i_journal_alloc(AREA_BYTES) != NULL);
 }
 
-with_memory(there_is_an_end)
+MEMORY_TEST(there_is_an_end)
 {
 	killed_after(more_than_there_is);
 }
@@ -382,7 +382,7 @@ static void no_answer_is_there(void)
 	free(large);
 }
 
-with_memory(an_answer_counts_with_its_step)
+MEMORY_TEST(an_answer_counts_with_its_step)
 {
 	killed_after(no_answer_is_there);
 	killed_after(answered);

@@ -186,10 +186,8 @@ TEST(all_of_the_ring_takes_records)
 		}
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /* Back to what was read and not released, over switches, also by the next consumer. */
-CASE(a_file_goes_on_from_any_area)
+FILES_TEST(a_file_goes_on_from_any_area)
 {
 	struct many many = {0};
 
@@ -221,7 +219,7 @@ CASE(a_file_goes_on_from_any_area)
 }
 
 /* The consumer died between the two words that a release writes. */
-CASE(an_acknowledgement_that_was_not_finished_counts)
+FILES_TEST(an_acknowledgement_that_was_not_finished_counts)
 {
 	struct many many = {0};
 	uint64_t head;
@@ -314,7 +312,7 @@ TEST(a_damaged_switch_is_mended)
 }
 
 /* Marks that a power cut has left where nothing is, in each area, and the mark of a chunk that waits. */
-CASE(free_room_of_each_area_is_cleared)
+FILES_TEST(free_room_of_each_area_is_cleared)
 {
 	struct many many = {0};
 	uint64_t places[4], tail;
@@ -341,7 +339,7 @@ CASE(free_room_of_each_area_is_cleared)
 }
 
 /* The small area is behind the large one, and what waits begins in the middle of it and goes on at its beginning. */
-CASE(a_file_that_was_cut_in_the_small_area_keeps_the_rest)
+FILES_TEST(a_file_that_was_cut_in_the_small_area_keeps_the_rest)
 {
 	struct many many = {0};
 	struct k2hft_span span;

@@ -53,10 +53,8 @@ TEST(a_wait_in_memory_ends_with_the_consumer)
 	k2hft_ring_close(attached);
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /* Another one may come by the ring's name; not when that leads elsewhere. */
-CASE(a_ring_with_a_name_is_waited_for)
+FILES_TEST(a_ring_with_a_name_is_waited_for)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached = attached_to(ring);
 	struct k2hft_producer *producer = full_by(attached);
@@ -270,7 +268,7 @@ static void waiting_process(const char *path)
 }
 
 /* Or each acknowledgement would wake nobody, for as long as there is the file. */
-CASE(killed_waiters_are_not_waited_for)
+FILES_TEST(killed_waiters_are_not_waited_for)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 	int status;
@@ -370,7 +368,7 @@ static void other_clock_process(const char *path, int ready, int go_on)
 	_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 5);
 }
 
-CASE(another_clock_is_no_death)
+FILES_TEST(another_clock_is_no_death)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	int ready[2], go_on[2], status;
@@ -464,7 +462,7 @@ static void other_pids_process(const char *path, pid_t other, int ready, int go_
 	_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 5);
 }
 
-CASE(a_process_of_the_host_is_no_other)
+FILES_TEST(a_process_of_the_host_is_no_other)
 {
 	int ready[2], go_on[2], status;
 	pid_t other, child;

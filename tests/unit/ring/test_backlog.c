@@ -40,9 +40,7 @@ static void chunk_push(struct k2hft_producer *producer, uint32_t stream_id, uint
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "a\nb\nc\nd\n", 8), 0);
 }
 
-#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
-with_files(each_stream_has_its_sum)
+FILES_TEST(each_stream_has_its_sum)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
@@ -71,7 +69,7 @@ with_files(each_stream_has_its_sum)
 }
 
 /* Chunks of 40 bytes begin at each of the places around the end of the data, so that headers go on at its beginning. */
-with_files(a_lap_makes_no_difference)
+FILES_TEST(a_lap_makes_no_difference)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);

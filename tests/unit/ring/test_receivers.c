@@ -38,9 +38,7 @@ static void expect(const struct k2hft_ring *ring, uint8_t last, uint8_t unsettle
 	}
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
-CASE(they_survive_the_process)
+FILES_TEST(they_survive_the_process)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 
@@ -72,7 +70,7 @@ static void flip(const char *path, unsigned at, unsigned word)
 }
 
 /* Each word of the change that was under way; the state before it holds. */
-CASE(half_a_change_is_none)
+FILES_TEST(half_a_change_is_none)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 
@@ -90,7 +88,7 @@ CASE(half_a_change_is_none)
 	k2hft_ring_close(ring);
 }
 
-CASE(damage_of_both_leaves_none)
+FILES_TEST(damage_of_both_leaves_none)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#define UNIT_OWN_MAIN
+#include "unit.h"
 #include "ring_help.h"
 
 #include <fcntl.h>
@@ -17,9 +19,8 @@ static uint64_t waiting_of(const char *path, uint32_t flags)
 	return k2i_ring_waiting(&options);
 }
 
-static void file_goes_on(void **state)
+FILES_TEST(file_goes_on)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
@@ -68,9 +69,8 @@ static void file_goes_on(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void own_size_counts(void **state)
+FILES_TEST(own_size_counts)
 {
-	struct files *files = *state;
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = files->path, .ring_bytes = 4 * SMALL};
 	struct k2hft_ring *ring;
 
@@ -84,9 +84,8 @@ static void own_size_counts(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void one_consumer(void **state)
+FILES_TEST(one_consumer)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	int status = 0;
 	pid_t child;
@@ -111,9 +110,8 @@ static void one_consumer(void **state)
 }
 
 /* A child inherits the lock's descriptor; the consumer's place is free all the same when the consumer is killed. */
-static void child_does_not_keep_the_place(void **state)
+FILES_TEST(child_does_not_keep_the_place)
 {
-	struct files *files = *state;
 	int pipe_ends[2], status;
 	pid_t consumer, grandchild;
 
@@ -142,9 +140,8 @@ static void child_does_not_keep_the_place(void **state)
 }
 
 /* A process that becomes another program is its consumer no more, though its pid and start stay. */
-static void a_new_program_can_open_the_old_ones_ring(void **state)
+FILES_TEST(a_new_program_can_open_the_old_ones_ring)
 {
-	struct files *files = *state;
 	int status;
 	pid_t child = fork();
 
@@ -168,9 +165,8 @@ static int open_again(const char *path)
 }
 
 /* Without a descriptor it can't find out that the machine did not boot, and those who are attached live. */
-static void short_of_descriptors_none_is_taken_for_dead(void **state)
+FILES_TEST(short_of_descriptors_none_is_taken_for_dead)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 	struct k2hft_producer *producer;
 	uint32_t stream_id;
@@ -201,9 +197,8 @@ static void short_of_descriptors_none_is_taken_for_dead(void **state)
  * A process of now can have the number of an earlier one, and room that nobody had any more can be on the disk with
  * anything in it.
  */
-static void after_a_boot_nobody_is_left(void **state)
+FILES_TEST(after_a_boot_nobody_is_left)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 	struct k2hft_producer *producer;
 
@@ -222,9 +217,8 @@ static void after_a_boot_nobody_is_left(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void attach_errors(void **state)
+FILES_TEST(attach_errors)
 {
-	struct files *files = *state;
 	int descriptor;
 
 	assert_int_equal(attach_answer(files->path), -ENOENT);
@@ -242,9 +236,8 @@ static void attach_errors(void **state)
 	(void)close(descriptor);
 }
 
-static void empty_file_becomes_a_ring(void **state)
+FILES_TEST(empty_file_becomes_a_ring)
 {
-	struct files *files = *state;
 	int descriptor = open(files->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	(void)close(descriptor);
@@ -303,9 +296,8 @@ static void attach_works(struct k2hft_ring *ring, const char *path)
 	(void)close(go_on[1]);
 }
 
-static void attach_to_file(void **state)
+FILES_TEST(attach_to_file)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 
 	for (int count = 0; count < 3; count++)
@@ -313,9 +305,8 @@ static void attach_to_file(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void attach_to_memory_through_a_link(void **state)
+FILES_TEST(attach_to_memory_through_a_link)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = memory_ring();
 	char target[64];
 
@@ -326,9 +317,8 @@ static void attach_to_memory_through_a_link(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void errno_is_not_touched(void **state)
+FILES_TEST(errno_is_not_touched)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring, *attached;
 	struct k2hft_producer *producer;
 
@@ -379,9 +369,8 @@ static void doomed_consumer(const char *path, int ready)
 		(void)pause();
 }
 
-static void killed_consumer_loses_nothing(void **state)
+FILES_TEST(killed_consumer_loses_nothing)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring;
 	int ready[2], status;
 	char byte, text[32];
@@ -414,9 +403,8 @@ static void killed_consumer_loses_nothing(void **state)
 }
 
 /* Killed between the two stores of an acknowledgement. */
-static void half_acknowledged(void **state)
+FILES_TEST(half_acknowledged)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
@@ -433,9 +421,8 @@ static void half_acknowledged(void **state)
 }
 
 /* A process that is attached works on with the consumer that follows. */
-static void attached_outlives_the_consumer(void **state)
+FILES_TEST(attached_outlives_the_consumer)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 	struct k2hft_producer *producer;
 	struct k2hft_stream stream;
@@ -471,9 +458,8 @@ static void attached_outlives_the_consumer(void **state)
 }
 
 /* Random bytes over parts of a ring that holds something: opened and emptied, or refused; never more than that. */
-static void garbage_is_refused_or_repaired(void **state)
+FILES_TEST(garbage_is_refused_or_repaired)
 {
-	struct files *files = *state;
 	const off_t places[] = {0, 0, 384, 4096, 69632, 5636096};
 	unsigned opened = 0, refused = 0;
 	uint64_t seed = 1;
@@ -556,9 +542,8 @@ static unsigned chunks_left_by_cut(const char *path, uint64_t bytes)
 	return left;
 }
 
-static void cut_short_keeps_what_is_there(void **state)
+FILES_TEST(cut_short_keeps_what_is_there)
 {
-	struct files *files = *state;
 	const uint64_t chunk_bytes = 40;
 
 	assert_int_equal(chunks_left_by_cut(files->path, 4096), 0);
@@ -569,9 +554,8 @@ static void cut_short_keeps_what_is_there(void **state)
 }
 
 /* The entry that lost its end can be the one that goes round the ring's end, or in the second lap. */
-static void cut_short_in_a_later_lap(void **state)
+FILES_TEST(cut_short_in_a_later_lap)
 {
-	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
@@ -597,10 +581,8 @@ static void cut_short_in_a_later_lap(void **state)
 	k2hft_ring_close(ring);
 }
 
-static void cut_within_the_header_is_refused(void **state)
+FILES_TEST(cut_within_the_header_is_refused)
 {
-	struct files *files = *state;
-
 	k2hft_ring_close(file_ring(files->path, 0));
 	for (off_t bytes = 100; bytes > 0; bytes /= 3) {
 		assert_int_equal(truncate(files->path, bytes), 0);
@@ -629,9 +611,8 @@ static void header_write(const char *path, size_t at, const void *bytes, size_t 
 		header_write(path, 0, &before, sizeof(before));                                                        \
 	} while (0)
 
-static void other_versions_are_refused(void **state)
+FILES_TEST(other_versions_are_refused)
 {
-	struct files *files = *state;
 	struct k2i_ring_header before;
 	int descriptor;
 
@@ -659,34 +640,9 @@ static void other_versions_are_refused(void **state)
 	assert_int_equal(open_answer(files->path, 0), 0);
 }
 
-#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		with_files(file_goes_on),
-		with_files(own_size_counts),
-		with_files(one_consumer),
-		with_files(child_does_not_keep_the_place),
-		with_files(a_new_program_can_open_the_old_ones_ring),
-		with_files(short_of_descriptors_none_is_taken_for_dead),
-		with_files(after_a_boot_nobody_is_left),
-		with_files(attach_errors),
-		with_files(empty_file_becomes_a_ring),
-		with_files(attach_to_file),
-		with_files(attach_to_memory_through_a_link),
-		with_files(errno_is_not_touched),
-		with_files(killed_consumer_loses_nothing),
-		with_files(half_acknowledged),
-		with_files(attached_outlives_the_consumer),
-		with_files(garbage_is_refused_or_repaired),
-		with_files(other_versions_are_refused),
-		with_files(cut_short_keeps_what_is_there),
-		with_files(cut_short_in_a_later_lap),
-		with_files(cut_within_the_header_is_refused),
-	};
-
 	if (argc == 2 && strcmp(argv[0], "again") == 0)
 		return open_again(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

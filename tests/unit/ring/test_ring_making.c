@@ -20,13 +20,11 @@ static bool there(const char *path)
 	return lstat(path, &file) == 0;
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /*
  * The temporary file of a process that died while it made a ring is removed by the next, which makes or opens that
  * ring.
  */
-CASE(leftovers_go)
+FILES_TEST(leftovers_go)
 {
 	struct k2hft_ring *ring;
 
@@ -54,7 +52,7 @@ CASE(leftovers_go)
 }
 
 /* A call that fails has not begun the ring afresh. */
-CASE(a_failure_replaces_nothing)
+FILES_TEST(a_failure_replaces_nothing)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
@@ -91,7 +89,7 @@ void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int de
 }
 
 /* RLIMIT_AS allows less than the ring needs, say. */
-CASE(without_addresses_nothing_is_replaced_or_made)
+FILES_TEST(without_addresses_nothing_is_replaced_or_made)
 {
 	struct k2hft_ring *ring;
 
@@ -134,7 +132,7 @@ int __wrap_fdatasync(int descriptor)
 }
 
 /* Else a power cut leaves zeros under its name, which nobody can open. */
-CASE(it_is_on_the_disk_before_it_has_its_name)
+FILES_TEST(it_is_on_the_disk_before_it_has_its_name)
 {
 	made_path = files->path;
 	sync_error = EIO;
@@ -157,7 +155,7 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_
 }
 
 /* A value of errno from before is no answer: with some of those the file would be made over and over. */
-CASE(half_a_header_is_no_room)
+FILES_TEST(half_a_header_is_no_room)
 {
 	const int before[] = {0, ENOENT, EEXIST, EAGAIN};
 
@@ -187,7 +185,7 @@ int __wrap_open(const char *path, int flags, mode_t mode)
 }
 
 /* Not every file system makes files without a name. */
-CASE(a_temporary_loses_its_name)
+FILES_TEST(a_temporary_loses_its_name)
 {
 	struct k2hft_ring *ring;
 	struct stat file;
@@ -206,7 +204,7 @@ CASE(a_temporary_loses_its_name)
 }
 
 /* A file that is being made is nobody else's to remove, nor is anything that is no file. */
-CASE(what_is_being_made_stays)
+FILES_TEST(what_is_being_made_stays)
 {
 	int descriptor;
 
@@ -261,7 +259,7 @@ static int child_status(void)
 }
 
 /* Many processes make the same ring at once: a single one is its consumer, and nothing is left beside it. */
-CASE(one_of_many_makes_it)
+FILES_TEST(one_of_many_makes_it)
 {
 	for (unsigned round = 0; round < 20; round++) {
 		int go[2], end[2];
@@ -285,7 +283,7 @@ CASE(one_of_many_makes_it)
 }
 
 /* A process that may only read the file can lock it: an open does not wait for that for ever. */
-CASE(a_readers_lock_is_not_waited_for)
+FILES_TEST(a_readers_lock_is_not_waited_for)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = K2I_LOCK_OPEN, .l_len = 1};
 	int descriptor;
@@ -309,7 +307,7 @@ static int64_t missing_bytes(const char *path)
 }
 
 /* As a copy can have them where nothing was written. Its content stays, and memory is taken when it is used. */
-CASE(holes_are_filled)
+FILES_TEST(holes_are_filled)
 {
 	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *memory = memory_ring();
@@ -357,7 +355,7 @@ static size_t resident_pages(const uint8_t *from, size_t bytes)
 }
 
 /* In the middle of a lap it is in two parts. */
-CASE(free_room_is_cleared_and_nothing_else)
+FILES_TEST(free_room_is_cleared_and_nothing_else)
 {
 	char large[12001] = "";
 	struct k2hft_ring *ring = file_ring(files->path, 0);
@@ -390,7 +388,7 @@ CASE(free_room_is_cleared_and_nothing_else)
 }
 
 /* A start after a boot would have to wait for as much as the ring can hold. */
-CASE(free_room_is_not_read)
+FILES_TEST(free_room_is_not_read)
 {
 	enum { RING_BYTES = 16 * 1024 * 1024, APART_BYTES = 4 * 1024 * 1024 };
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = files->path, .ring_bytes = RING_BYTES};
@@ -441,7 +439,7 @@ TEST(nothing_of_it_stays)
 	assert_int_equal(rings_mapped(), before);
 }
 
-CASE(no_program_inherits_a_ring)
+FILES_TEST(no_program_inherits_a_ring)
 {
 	struct k2hft_ring *rings[] = {memory_ring(), file_ring(files->path, 0),
 				      file_ring(files->folder, K2HFT_RING_TEMPORARY), NULL};
@@ -453,7 +451,7 @@ CASE(no_program_inherits_a_ring)
 	}
 }
 
-CASE(temporary_has_no_name)
+FILES_TEST(temporary_has_no_name)
 {
 	struct k2hft_ring *ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
 	struct k2hft_producer *producer = producer_of(ring);
@@ -475,7 +473,7 @@ CASE(temporary_has_no_name)
 }
 
 /* Files of this process may not grow: what a full disk does, without filling one. SIGXFSZ does not end the process. */
-CASE(no_room_on_the_disk)
+FILES_TEST(no_room_on_the_disk)
 {
 	struct k2hft_ring *ring = memory_ring();
 	char target[64];

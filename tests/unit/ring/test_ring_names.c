@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
-with_files(links_are_not_followed)
+FILES_TEST(links_are_not_followed)
 {
 	assert_int_equal(symlink("nothing", files->path), 0);
 	assert_int_equal(open_answer(files->path, 0), -ELOOP);
@@ -22,7 +20,7 @@ with_files(links_are_not_followed)
 }
 
 /* Between two consumers, as a mount is between its start and its first worker. */
-with_files(a_ring_that_is_kept_is_nobody_elses)
+FILES_TEST(a_ring_that_is_kept_is_nobody_elses)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	int keeper = k2hft_ring_keep(ring);
@@ -39,7 +37,7 @@ with_files(a_ring_that_is_kept_is_nobody_elses)
 }
 
 /* In a directory that anybody may write, or that is another user's, whoever put it there could have put any there. */
-with_files(another_users_ring_is_not_taken)
+FILES_TEST(another_users_ring_is_not_taken)
 {
 	if (geteuid() != 0)
 		skip();

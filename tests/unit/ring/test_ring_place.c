@@ -46,10 +46,8 @@ static void named(const struct k2hft_ring *ring, const struct k2hft_ring_stats *
 	assert_memory_equal(name.uuid, uuid_of->uuid, 16);
 }
 
-#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /* While the original is in use: neither its processes nor its claims are the copy's. */
-with_files(chunks_of_a_copy_keep_their_names)
+FILES_TEST(chunks_of_a_copy_keep_their_names)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0), *copy;
 	struct k2hft_producer *producer = producer_of(ring), *claimer = producer_of(ring), *other;
@@ -101,7 +99,7 @@ with_files(chunks_of_a_copy_keep_their_names)
 }
 
 /* The next opening finds what one that was killed has left. */
-with_files(naming_begins_again)
+FILES_TEST(naming_begins_again)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);

@@ -303,10 +303,8 @@ static void declarer_end(struct declarer *declarer)
 	}
 }
 
-#define CASE(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /* An attached process that ends without a release leaves nothing that is never free again. */
-CASE(what_the_dead_declared_is_free_again)
+FILES_TEST(what_the_dead_declared_is_free_again)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	uint32_t own = stream_of(ring, "stream-0"), stream_id;
@@ -323,7 +321,7 @@ CASE(what_the_dead_declared_is_free_again)
 	k2hft_ring_close(ring);
 }
 
-CASE(what_a_consumer_declared_is_its_successors)
+FILES_TEST(what_a_consumer_declared_is_its_successors)
 {
 	struct declarer declarer = declarer_start(files->path, 1);
 	struct k2hft_ring *attached, *ring;
@@ -343,7 +341,7 @@ CASE(what_a_consumer_declared_is_its_successors)
 }
 
 /* Others can attach and declare before it asks: the number of streams does not say it. */
-CASE(a_successor_knows_what_is_forgotten)
+FILES_TEST(a_successor_knows_what_is_forgotten)
 {
 	struct k2hft_ring *attached, *ring = file_ring(files->path, 0);
 	uint32_t stream_id;

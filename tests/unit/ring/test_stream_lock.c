@@ -17,10 +17,8 @@ static int declare(struct k2hft_ring *ring, const char *path, uint32_t *stream_i
 	return k2hft_stream_declare(ring, &stream, stream_id);
 }
 
-#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /* A process that may read the file may lock it. */
-with_files(a_lock_on_the_file_keeps_nobody)
+FILES_TEST(a_lock_on_the_file_keeps_nobody)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
@@ -57,7 +55,7 @@ static pid_t stopped_declarer(const char *path)
 	return child;
 }
 
-with_files(a_stopped_declarer_holds_up_no_release)
+FILES_TEST(a_stopped_declarer_holds_up_no_release)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	uint32_t first = stream_of(ring, "first"), second = stream_of(ring, "second"), stream_id;

@@ -4,10 +4,8 @@
 
 #include <errno.h>
 
-#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
 /* A successor learns whether the last commit of a process took place. */
-with_files(a_commit_outlives_its_process)
+FILES_TEST(a_commit_outlives_its_process)
 {
 	for (int committed = 0; committed < 2; committed++) {
 		struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
@@ -31,7 +29,7 @@ with_files(a_commit_outlives_its_process)
 	}
 }
 
-with_files(a_ring_is_observed_without_being_opened)
+FILES_TEST(a_ring_is_observed_without_being_opened)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);

@@ -54,9 +54,7 @@ static void expect_none(struct k2hft_tap *tap)
 	assert_int_equal(tapped.missed, 0);
 }
 
-#define with_files(name) FIXTURE_TEST(name, struct files *files, files_make, files_remove)
-
-with_files(chunks_are_seen_before_and_behind_the_head)
+FILES_TEST(chunks_are_seen_before_and_behind_the_head)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
@@ -83,7 +81,7 @@ with_files(chunks_are_seen_before_and_behind_the_head)
 }
 
 /* The next stream gets the number of one that is released and acknowledged. */
-with_files(a_number_that_went_on_has_no_name)
+FILES_TEST(a_number_that_went_on_has_no_name)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
@@ -105,7 +103,7 @@ with_files(a_number_that_went_on_has_no_name)
 }
 
 /* A tap that was left alone for a lap goes on with what is there, and tells that there was more. */
-with_files(a_lap_is_missed)
+FILES_TEST(a_lap_is_missed)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_producer *producer = producer_of(ring);
@@ -159,7 +157,7 @@ static void *consumer_run(void *argument)
 	return NULL;
 }
 
-with_files(what_is_seen_was_written)
+FILES_TEST(what_is_seen_was_written)
 {
 	struct k2hft_ring *ring = file_ring(files->path, 0);
 	struct k2hft_tap *tap = tap_of(files->path);
@@ -196,7 +194,7 @@ static uint64_t random_next(uint64_t *seed)
 }
 
 /* Any bytes can stand in the file: nothing beyond it is read, and no call is without end. */
-with_files(a_hostile_ring_gives_nothing_else)
+FILES_TEST(a_hostile_ring_gives_nothing_else)
 {
 	uint8_t noise[512];
 	uint64_t seed = 1;
@@ -237,7 +235,7 @@ with_files(a_hostile_ring_gives_nothing_else)
 }
 
 /* As root: in a child that is nobody. */
-with_files(anothers_ring_is_refused)
+FILES_TEST(anothers_ring_is_refused)
 {
 	struct k2hft_tap *tap;
 	pid_t child;

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#define UNIT_OWN_MAIN
+#include "unit.h"
 #include "tools/verify/tally.h"
 
 #define FIRST_RUN 0x111111u
@@ -74,9 +66,10 @@ static void end(bool fine)
 	assert_int_equal(tally.fine, fine);
 }
 
-static void all_there(void **state)
+#define TALLY_TEST(name) FIXTURE_TEST(name, void *fixture, setup, teardown)
+
+TALLY_TEST(all_there)
 {
-	(void)state;
 	records(FIRST_RUN, 1, 1, 100);
 	records(FIRST_RUN, 2, 1, 50);
 	records(FIRST_RUN, 1, 101, 110);
@@ -88,46 +81,40 @@ static void all_there(void **state)
 	assert_int_equal(tally.finding_count, 0);
 }
 
-static void nothing_is_not_fine(void **state)
+TALLY_TEST(nothing_is_not_fine)
 {
-	(void)state;
 	end(false);
 }
 
-static void nothing_was_expected(void **state)
+TALLY_TEST(nothing_was_expected)
 {
-	(void)state;
 	options.expected_all = 0;
 	end(true);
 }
 
-static void nothing_came_of_what_was_expected(void **state)
+TALLY_TEST(nothing_came_of_what_was_expected)
 {
-	(void)state;
 	options.expected_all = 10;
 	end(false);
 }
 
-static void begin_missing(void **state)
+TALLY_TEST(begin_missing)
 {
-	(void)state;
 	records(FIRST_RUN, 1, 4, 9);
 	end(false);
 	assert_int_equal(tally.missing, 3);
 	assert_int_equal(tally.missing_tail, 0);
 }
 
-static void begin_is_later(void **state)
+TALLY_TEST(begin_is_later)
 {
-	(void)state;
 	options.first = 4;
 	records(FIRST_RUN, 1, 4, 9);
 	end(true);
 }
 
-static void tail_missing(void **state)
+TALLY_TEST(tail_missing)
 {
-	(void)state;
 	options.expected_all = 10;
 	records(FIRST_RUN, 1, 1, 3);
 	records(FIRST_RUN, 1, 5, 8);
@@ -136,11 +123,10 @@ static void tail_missing(void **state)
 	assert_int_equal(tally.missing_tail, 2);
 }
 
-static void tail_may_miss(void **state)
+TALLY_TEST(tail_may_miss)
 {
 	char line[100];
 
-	(void)state;
 	options.expected_all = 10;
 	options.allow_missing_tail = true;
 	records(FIRST_RUN, 1, 1, 8);
@@ -150,9 +136,8 @@ static void tail_may_miss(void **state)
 	assert_int_equal(tally.lines[VERIFY_KIND_CUT], 1);
 }
 
-static void one_record_is_missing_at_the_end(void **state)
+TALLY_TEST(one_record_is_missing_at_the_end)
 {
-	(void)state;
 	options.first = 5;
 	options.expected_all = 4;
 	records(FIRST_RUN, 1, 5, 7);
@@ -161,12 +146,11 @@ static void one_record_is_missing_at_the_end(void **state)
 }
 
 /* Damage before it, or in front of it in its line, is not allowed. */
-static void only_the_end_may_be_cut(void **state)
+TALLY_TEST(only_the_end_may_be_cut)
 {
 	char line[200];
 	size_t bytes = record_put(line, FIRST_RUN, 1, 2);
 
-	(void)state;
 	options.allow_missing_tail = true;
 	records(FIRST_RUN, 1, 1, 1);
 	take(line, bytes + record_put(line + bytes, FIRST_RUN, 1, 3), false);
@@ -175,18 +159,16 @@ static void only_the_end_may_be_cut(void **state)
 }
 
 /* Nothing can be all of the tail. */
-static void all_may_miss(void **state)
+TALLY_TEST(all_may_miss)
 {
-	(void)state;
 	options.allow_missing_tail = true;
 	end(true);
 }
 
-static void more_than_expected(void **state)
+TALLY_TEST(more_than_expected)
 {
 	struct verify_expectation expected = {.producer = 2, .count = 5};
 
-	(void)state;
 	options.expected = &expected;
 	options.expected_count = 1;
 	records(FIRST_RUN, 1, 1, 8);
@@ -199,11 +181,10 @@ static void more_than_expected(void **state)
 	assert_int_equal(tally.findings[0].to, 7);
 }
 
-static void producer_missing(void **state)
+TALLY_TEST(producer_missing)
 {
 	struct verify_expectation expected[] = {{.producer = 1, .count = 2}, {.producer = 2, .count = 5}};
 
-	(void)state;
 	options.expected = expected;
 	options.expected_count = 2;
 	records(FIRST_RUN, 1, 1, 2);
@@ -216,9 +197,8 @@ static void producer_missing(void **state)
 	assert_int_equal(tally.sequences[1]->missing, 5);
 }
 
-static void producers_by_number(void **state)
+TALLY_TEST(producers_by_number)
 {
-	(void)state;
 	options.producers = 3;
 	options.expected_all = 2;
 	records(FIRST_RUN, 1, 1, 2);
@@ -228,12 +208,11 @@ static void producers_by_number(void **state)
 	assert_int_equal(tally.sequences[1]->missing, 2);
 }
 
-static void one_run_only(void **state)
+TALLY_TEST(one_run_only)
 {
 	char line[200];
 	size_t bytes;
 
-	(void)state;
 	options.run_text = "111111";
 	options.run = FIRST_RUN;
 	records(SECOND_RUN, 1, 7, 9);
@@ -246,9 +225,8 @@ static void one_run_only(void **state)
 	assert_int_equal(tally.records, 10);
 }
 
-static void repeated_and_late(void **state)
+TALLY_TEST(repeated_and_late)
 {
-	(void)state;
 	records(FIRST_RUN, 1, 1, 10);
 	records(FIRST_RUN, 1, 6, 12);
 	records(FIRST_RUN, 1, 15, 16);
@@ -266,12 +244,11 @@ static void repeated_and_late(void **state)
 	assert_int_equal(tally.findings[1].to, 14);
 }
 
-static void damage(void **state)
+TALLY_TEST(damage)
 {
 	char line[200];
 	size_t bytes = record_put(line, FIRST_RUN, 1, 1);
 
-	(void)state;
 	line[30] ^= 1; /* changed */
 	take(line, bytes, true);
 	bytes = record_put(line, FIRST_RUN, 1, 2); /* cut, joined with the next */
@@ -300,9 +277,8 @@ static void damage(void **state)
 	assert_int_equal(tally.findings[1].offset, 50);
 }
 
-static void foreign(void **state)
+TALLY_TEST(foreign)
 {
-	(void)state;
 	records(FIRST_RUN, 1, 1, 3);
 	take("", 0, true);
 	take("hello ~k2 !", 11, true);
@@ -312,9 +288,8 @@ static void foreign(void **state)
 	assert_int_equal(tally.finding_count, 0);
 }
 
-static void nothing_else_allowed(void **state)
+TALLY_TEST(nothing_else_allowed)
 {
-	(void)state;
 	options.only = true;
 	records(FIRST_RUN, 1, 1, 3);
 	take("hello", 5, true);
@@ -322,12 +297,11 @@ static void nothing_else_allowed(void **state)
 	assert_int_equal(tally.finding_count, 1);
 }
 
-static void behind_a_prefix(void **state)
+TALLY_TEST(behind_a_prefix)
 {
 	char line[200] = "Jan 1 host ";
 	size_t prefix = strlen(line), bytes;
 
-	(void)state;
 	options.prefix = true;
 	for (uint64_t counter = 1; counter <= 3; counter++) {
 		bytes = prefix + record_put(line + prefix, FIRST_RUN, 1, counter);
@@ -343,9 +317,8 @@ static void behind_a_prefix(void **state)
 	assert_int_equal(tally.foreign, 1);
 }
 
-static void findings_are_limited(void **state)
+TALLY_TEST(findings_are_limited)
 {
-	(void)state;
 	options.limit = 2;
 	for (uint64_t round = 0; round < 5; round++)
 		records(FIRST_RUN, 1, 1, 3);
@@ -356,9 +329,8 @@ static void findings_are_limited(void **state)
 	assert_true(tally.findings_left_out > 0);
 }
 
-static void many_producers(void **state)
+TALLY_TEST(many_producers)
 {
-	(void)state;
 	for (uint64_t counter = 1; counter <= 3; counter++)
 		for (uint32_t producer = 1; producer <= 3000; producer++)
 			records(producer % 2 ? FIRST_RUN : SECOND_RUN, producer, counter, counter);
@@ -369,35 +341,8 @@ static void many_producers(void **state)
 		assert_true(tally.sequences[at]->producer > tally.sequences[at - 1]->producer);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(all_there),
-		TEST(nothing_is_not_fine),
-		TEST(nothing_was_expected),
-		TEST(nothing_came_of_what_was_expected),
-		TEST(begin_missing),
-		TEST(begin_is_later),
-		TEST(tail_missing),
-		TEST(tail_may_miss),
-		TEST(more_than_expected),
-		TEST(producer_missing),
-		TEST(producers_by_number),
-		TEST(one_run_only),
-		TEST(repeated_and_late),
-		TEST(damage),
-		TEST(foreign),
-		TEST(one_record_is_missing_at_the_end),
-		TEST(only_the_end_may_be_cut),
-		TEST(all_may_miss),
-		TEST(nothing_else_allowed),
-		TEST(behind_a_prefix),
-		TEST(findings_are_limited),
-		TEST(many_producers),
-	};
-
 	verify_text_fill(&text, 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }
