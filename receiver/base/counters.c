@@ -20,21 +20,15 @@ void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIV
 #undef K2I_RECEIVER_COUNTER
 }
 
-void k2i_counters_latency(struct k2i_counters *counters, uint64_t chunks, uint64_t written_ns)
+void k2i_counters_latency(struct k2i_counters *counters, struct k2i_histogram *of, uint64_t chunks, uint64_t written_ns)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME), age_ns = now_ns > written_ns ? now_ns - written_ns : 0;
 
-	k2i_count(&counters->latency_chunks[k2i_latency_bucket(age_ns)], chunks);
-	k2i_count(&counters->latency_us, age_ns / 1000 * chunks);
+	k2i_histogram_add(&counters->latency, chunks, age_ns);
+	if (of)
+		k2i_histogram_add(of, chunks, age_ns);
 	if (written_ns > now_ns)
 		k2i_count(&counters->early_chunks, chunks);
-}
-
-void k2i_counters_latency_copy(const struct k2i_counters *counters, struct k2i_latency *latency)
-{
-	for (unsigned at = 0; at < K2I_LATENCY_BUCKETS; at++)
-		latency->chunks[at] = atomic_load_explicit(&counters->latency_chunks[at], memory_order_relaxed);
-	latency->sum_us = atomic_load_explicit(&counters->latency_us, memory_order_relaxed);
 }
 
 void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level)

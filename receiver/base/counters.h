@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "app/program/counters.h"
-#include "app/program/latency.h"
 #include "base/log.h"
+#include "receiver/base/flow.h"
 
 /*
  * The receiver's counters, one for each line of counters.def. Any thread adds to a counter, which only ever grows;
@@ -17,8 +17,7 @@ struct k2i_counters {
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help) atomic_uint_fast64_t name;
 #include "app/program/counters.def"
 #undef K2I_RECEIVER_COUNTER
-	/* As struct k2i_latency. */
-	atomic_uint_fast64_t latency_chunks[K2I_LATENCY_BUCKETS], latency_us;
+	struct k2i_histogram latency;
 };
 
 enum {
@@ -36,10 +35,10 @@ static inline void k2i_count(atomic_uint_fast64_t *counter, uint64_t add)
 
 /*
  * Adds committed chunks to the histogram, all with the age of the one that was written first, and to early_chunks if the
- * clock of its host is ahead: nothing is committed before it is written.
+ * clock of its host is ahead: nothing is committed before it is written. `of`: the same of their sender, or NULL.
  */
-void k2i_counters_latency(struct k2i_counters *counters, uint64_t chunks, uint64_t written_ns);
-void k2i_counters_latency_copy(const struct k2i_counters *counters, struct k2i_latency *latency);
+void k2i_counters_latency(struct k2i_counters *counters, struct k2i_histogram *of, uint64_t chunks,
+			  uint64_t written_ns);
 /* Copies all values in the order of the table. */
 void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIVER_COUNTER_COUNT]);
 /* Writes log lines with all counters that are not 0. Gauges, which stand behind them in the table, are for the status alone. */

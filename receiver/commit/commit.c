@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define QUARANTINE "the quarantine" /* in `failed`, beside K2I_GROUP_LEDGER and what a sink says */
 
 static const struct k2i_sinks *sinks_of(const struct k2i_committer *committer)
@@ -84,18 +86,24 @@ static uint64_t group_written_ns(const struct k2i_group *group)
 	return first_ns;
 }
 
-/* The groups of all sinks are taken: that of the sink that was furthest behind has all chunks. */
-static void groups_wait(const struct k2i_committer *committer, struct k2i_commit *commit)
+/* That of the sink that was furthest behind has all chunks. */
+static const struct k2i_group *group_most(const struct k2i_committer *committer)
 {
 	const struct k2i_group *most = &committer->groups[0];
-	struct k2i_commit_counts counts;
 
 	K2I_SINKS_EACH(sinks_of(committer), sink) {
 		if (committer->groups[(*sink)->number].entry_count > most->entry_count)
 			most = &committer->groups[(*sink)->number];
 	}
-	counts = (struct k2i_commit_counts){commit->position, most->entry_count, most->record_count,
-					    most->payload_bytes, group_written_ns(most)};
+	return most;
+}
+
+/* The groups of all sinks are taken. */
+static void group_wait(const struct k2i_group *most, struct k2i_commit *commit)
+{
+	const struct k2i_commit_counts counts = {commit->position, most->entry_count, most->record_count,
+						 most->payload_bytes, group_written_ns(most)};
+
 	if (commit->waiting_count < K2I_COMMIT_WAITING_MAX)
 		commit->waiting[commit->waiting_count++] = counts;
 	else
@@ -120,7 +128,35 @@ static void groups_count(const struct k2i_committer *committer, struct k2i_commi
 	k2i_count(&counters->chunks, sum.chunks);
 	k2i_count(&counters->records, sum.records);
 	k2i_count(&counters->bytes, sum.bytes);
-	k2i_counters_latency(counters, sum.chunks, sum.written_ns);
+	k2i_counters_latency(counters, commit->latency, sum.chunks, sum.written_ns);
+}
+
+/*
+ * A run of chunks of one stream counts at once, with the age of its first. The histogram has those that every sink has
+ * stored by now: chunks are no longer here when a sink stores LATER.
+ */
+static void streams_count(const struct k2i_group *group, bool stored)
+{
+	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
+
+	for (uint32_t at = 0, from; at < group->entry_count;) {
+		const struct k2i_group_entry *entry = &group->entries[at];
+		struct k2i_flow *flow = entry->stream->flow;
+		uint64_t records = 0, bytes = 0;
+
+		for (from = at; at < group->entry_count && group->entries[at].stream == entry->stream; at++) {
+			records += group->entries[at].record_count;
+			bytes += group->entries[at].payload_bytes;
+		}
+		if (!flow)
+			continue;
+		k2i_count(&flow->records, records);
+		k2i_count(&flow->bytes, bytes);
+		atomic_store_explicit(&flow->last_ns, now_ns, memory_order_relaxed);
+		if (stored)
+			k2i_histogram_add(&flow->latency, at - from,
+					  now_ns > entry->time_ns ? now_ns - entry->time_ns : 0);
+	}
 }
 
 void k2i_committer_abort(struct k2i_committer *committer)
@@ -264,8 +300,9 @@ int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *com
 			(void)snprintf(committer->failed, sizeof(committer->failed), "%s", group->failed);
 	}
 	if (!worst) {
-		groups_wait(committer, commit);
+		group_wait(group_most(committer), commit);
 		groups_count(committer, commit);
+		streams_count(group_most(committer), !commit->waiting_count);
 	}
 	k2i_committer_abort(committer);
 	return worst;

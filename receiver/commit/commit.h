@@ -45,6 +45,7 @@ struct k2i_commit {
 	 * LATER.
 	 */
 	uint64_t taken[K2I_SINKS_MAX], stored[K2I_SINKS_MAX];
+	struct k2i_histogram *latency;                            /* the connection's, or NULL */
 	struct k2i_commit_counts counts;                          /* all that every sink has stored */
 	struct k2i_commit_counts waiting[K2I_COMMIT_WAITING_MAX]; /* a sink has a copy, and has not stored it */
 	unsigned waiting_count;

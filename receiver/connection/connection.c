@@ -508,6 +508,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	connection->started_ns = connection->heard_ns = k2i_clock_now_ns();
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
+	connection->session.commit.latency = &connection->shown.latency;
 	connection->session.crowded = crowded && !ungreeted_end(loop);
 	connection->stall.limit =
 		k2i_peer_log_limit(&loop->shared.peer_log, connection->peer, "hold", K2I_PEER_LOG_VISIT_LINES);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "receiver/control/status.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "receiver/listen/secure.h"
 #include "receiver/base/text.h"
@@ -36,7 +39,7 @@ static struct k2i_latency latency_get(const struct k2i_status *status)
 {
 	struct k2i_latency latency;
 
-	k2i_counters_latency_copy(status->service->counters, &latency);
+	k2i_histogram_copy(&status->service->counters->latency, &latency);
 	return latency;
 }
 
@@ -65,11 +68,23 @@ static uint64_t seconds_since(uint64_t then_ns, uint64_t now_ns)
 	return now_ns > then_ns ? (now_ns - then_ns) / K2I_SECOND_NS : 0;
 }
 
+static struct k2i_flow_values peer_flow(const struct k2i_peer *peer, uint64_t now_ns)
+{
+	struct k2i_flow_values values = {shown_number(&peer->records), shown_number(&peer->bytes), 0, {{0}, 0}};
+	uint64_t record_ns = shown_number(&peer->record_ns);
+
+	if (values.records)
+		values.last_ns = k2i_clock_ns(CLOCK_REALTIME) - (now_ns > record_ns ? now_ns - record_ns : 0);
+	k2i_histogram_copy(&peer->latency, &values.latency);
+	return values;
+}
+
 static void peer_report(void *argument, struct k2i_peer *peer)
 {
 	struct listing *listing = argument;
 	struct k2i_report *report = listing->report;
 	int error = atomic_load_explicit(&peer->stall_error, memory_order_relaxed);
+	struct k2i_flow_values flow = peer_flow(peer, listing->now_ns);
 
 	if (listing->count++ >= K2I_STATUS_LISTED_MAX)
 		return;
@@ -80,8 +95,7 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 		k2i_report_text(report, "host", peer->host);
 		k2i_report_uuid(report, "ring", peer->ring_uuid);
 		k2i_report_number(report, "position", shown_number(&peer->committed));
-		k2i_report_number(report, "records", shown_number(&peer->records));
-		k2i_report_number(report, "bytes", shown_number(&peer->bytes));
+		k2i_flow_report(report, &flow);
 		k2i_report_number(report, "bytes_per_s", shown_number(&peer->bytes_per_s));
 		k2i_report_number(report, "idle_s", seconds_since(shown_number(&peer->record_ns), listing->now_ns));
 		k2i_report_number(report, "duplicate_chunks", shown_number(&peer->duplicates));
@@ -92,11 +106,31 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 	k2i_report_close(report, '}');
 }
 
+static void stream_report(void *argument, const char *path, const char *host, const struct k2i_flow_values *values)
+{
+	struct k2i_report *report = argument;
+
+	k2i_report_open(report, NULL, '{');
+	k2i_report_text(report, "path", path);
+	k2i_report_text(report, "host", host);
+	k2i_flow_report(report, values);
+	k2i_report_close(report, '}');
+}
+
+static void sinks_report(const struct k2i_status *status, struct k2i_report *report,
+			 struct k2i_sink_state states[K2I_SINKS_MAX])
+{
+	memset(states, 0, K2I_SINKS_MAX * sizeof(states[0]));
+	K2I_SINKS_EACH(&status->service->destination->sinks, sink)
+		(*sink)->ops->show(*sink, report, K2I_STATUS_LISTED_MAX, states++);
+}
+
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 {
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
 	uint64_t now_ns = k2i_clock_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
 	struct listing connections = {report, now_ns, 0};
+	struct k2i_sink_state states[K2I_SINKS_MAX];
 	struct k2i_latency latency = latency_get(status);
 
 	values_get(status, values);
@@ -112,10 +146,85 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);
 	k2i_report_close(report, ']');
-	K2I_SINKS_EACH(&status->service->destination->sinks, sink)
-		(*sink)->ops->show(*sink, report, K2I_STATUS_LISTED_MAX);
+	k2i_report_open(report, "streams", '[');
+	k2i_flows_each(&status->service->streams.flows, stream_report, report);
+	k2i_report_close(report, ']');
+	sinks_report(status, report, states);
+	k2i_report_open(report, "sinks", '[');
+	for (uint32_t at = 0; at < status->service->destination->sinks.count; at++) {
+		k2i_report_open(report, NULL, '{');
+		k2i_report_text(report, "sink", states[at].name);
+		k2i_report_number(report, "held", states[at].held);
+		k2i_report_number(report, "waiting_bytes", states[at].waiting_bytes);
+		k2i_report_number(report, "waiting_s", states[at].waiting_ns / K2I_SECOND_NS);
+		k2i_report_close(report, '}');
+	}
+	k2i_report_close(report, ']');
 	k2i_report_close(report, '}');
 	k2i_report_add(report, "\n");
+}
+
+struct sampling {
+	struct k2i_flow_samples samples;
+	uint64_t now_ns;
+};
+
+static void peer_sample(void *argument, struct k2i_peer *peer)
+{
+	struct sampling *sampling = argument;
+	struct k2i_flow_values values = peer_flow(peer, sampling->now_ns);
+	struct k2i_report labels = {0};
+
+	if (!atomic_load(&peer->greeted) || sampling->samples.count >= K2I_FLOW_SAMPLES_MAX)
+		return;
+	k2i_report_label(&labels, "sender", peer->host);
+	k2i_report_label_uuid(&labels, "lane", peer->ring_uuid);
+	k2i_flow_sample_add(&sampling->samples, &labels, &values);
+}
+
+static void stream_sample(void *argument, const char *path, const char *host, const struct k2i_flow_values *values)
+{
+	struct sampling *sampling = argument;
+	struct k2i_report labels = {0};
+
+	if (sampling->samples.count >= K2I_FLOW_SAMPLES_MAX)
+		return;
+	k2i_report_label(&labels, "sender", host);
+	k2i_report_label(&labels, "stream", path);
+	k2i_flow_sample_add(&sampling->samples, &labels, values);
+}
+
+static void flows_metrics(const struct k2i_status *status, struct k2i_report *report)
+{
+	struct sampling sampling = {.now_ns = k2i_clock_now_ns()};
+
+	k2i_peers_each(&status->service->peers, peer_sample, &sampling);
+	k2i_flow_metrics(report, "sender", &sampling.samples);
+	k2i_flows_each(&status->service->streams.flows, stream_sample, &sampling);
+	k2i_flow_metrics(report, "stream", &sampling.samples);
+}
+
+static void sinks_metrics(const struct k2i_status *status, struct k2i_report *report)
+{
+	struct k2i_report shown = {0}, labels;
+	struct k2i_sink_state states[K2I_SINKS_MAX];
+	struct k2i_sink_sample samples[K2I_SINKS_MAX] = {{0}};
+	size_t count = status->service->destination->sinks.count;
+
+	sinks_report(status, &shown, states);
+	free(shown.text);
+	for (size_t at = 0; at < count; at++) {
+		labels = (struct k2i_report){0};
+		k2i_report_label(&labels, "sink", states[at].name);
+		report->failed |= labels.failed;
+		samples[at] =
+			(struct k2i_sink_sample){labels.text, (double)states[at].held, (double)states[at].waiting_bytes,
+						 (double)states[at].waiting_ns / 1e9};
+	}
+	if (!report->failed)
+		k2i_sink_metrics(report, samples, count);
+	while (count)
+		free(samples[--count].labels);
 }
 
 void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report)
@@ -128,5 +237,7 @@ void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *repo
 	k2i_report_metrics_certificate(report, &k2i_receiver_counter_table, expires_s);
 	k2i_report_metrics(report, &k2i_receiver_counter_table, values);
 	k2i_latency_metrics_begin(report);
-	k2i_latency_metrics(report, &latency, "");
+	k2i_latency_metrics(report, K2I_LATENCY_NAME, &latency, "");
+	flows_metrics(status, report);
+	sinks_metrics(status, report);
 }

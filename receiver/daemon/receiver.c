@@ -329,6 +329,7 @@ int k2i_receiver_open(struct k2i_settings *settings, const struct k2i_options *o
 	/* Each new file has the mode that is asked for: FILE_MODE, or 0600. */
 	(void)umask(0);
 	k2i_peers_start(&opened->service.peers);
+	k2i_flows_start(&opened->service.streams.flows);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes
 	 * back to the system. In the heap they would leave holes, and use twice as much as BUFFERMAX allows. musl maps
@@ -375,6 +376,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
 	k2i_rings_free(receiver->service.rings);
 	k2i_peers_end(&receiver->service.peers);
+	k2i_flows_end(&receiver->service.streams.flows);
 	k2i_format_free(receiver->format);
 	for (i = 0; i < SIGNAL_COUNT; i++) {
 		if (receiver->signals[i])

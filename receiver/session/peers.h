@@ -9,6 +9,7 @@
 
 #include <k2hft/frame.h>
 
+#include "receiver/base/flow.h"
 #include "receiver/base/list.h"
 
 /*
@@ -31,6 +32,7 @@ struct k2i_peer {
 	atomic_uint_fast64_t committed, records, bytes, duplicates;
 	atomic_uint_fast64_t bytes_per_s;
 	atomic_uint_fast64_t record_ns; /* when records were written, or it connected */
+	struct k2i_histogram latency;
 	/* The loop's. */
 	uint64_t ticked_ns, ticked_bytes;
 };

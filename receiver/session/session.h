@@ -31,6 +31,7 @@
 struct k2i_stream_room {
 	atomic_size_t count;
 	atomic_size_t count_max;
+	struct k2i_flows flows;
 };
 
 struct k2i_peers;

@@ -49,6 +49,7 @@ static void stream_drop(void *argument, struct k2i_table_node *node)
 
 	k2i_table_remove(&session->streams, node);
 	room_give(session->shared->streams);
+	k2i_flow_give(&session->shared->streams->flows, K2I_TABLE_ENTRY(node, struct stream_node, node)->stream.flow);
 	free(K2I_TABLE_ENTRY(node, struct stream_node, node));
 }
 
@@ -98,6 +99,7 @@ int k2i_session_stream_declare(struct k2i_session *session, const struct k2hft_s
 		free(node);
 		return -ENOMEM;
 	}
+	node->stream.flow = k2i_flow_take(&session->shared->streams->flows, node->stream.path, node->stream.host);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <k2hft/frame.h>
 
 #include "config/settings.h"
+#include "receiver/base/flow.h"
 #include "receiver/base/owner.h"
 #include "receiver/ledger/ledger.h"
 
@@ -21,8 +22,9 @@ struct k2i_target; /* a file, say: the sink knows */
 struct k2i_stream { /* as a connection declared it */
 	uint32_t id, mode;
 	const char *path, *host;
-	const uint8_t *ring;  /* its uuid */
-	uint64_t writer_seed; /* from ring, path and host */
+	const uint8_t *ring;   /* its uuid */
+	uint64_t writer_seed;  /* from ring, path and host */
+	struct k2i_flow *flow; /* for the status; NULL: it has no place there */
 	/* The target of its chunks in a group of each sink, so that the sink looks the path up once in a group. */
 	struct {
 		uint64_t group_number;

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "receiver/sink/sink.h"
 
+void k2i_sink_state_add(struct k2i_sink_state *state, const char *held, uint64_t waiting_bytes, uint64_t waiting_ns)
+{
+	state->held += *held != '\0';
+	state->waiting_bytes += waiting_bytes;
+	if (waiting_ns > state->waiting_ns)
+		state->waiting_ns = waiting_ns;
+}
+
 void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_sink_report *report, int error)
 {
 	report->error = error;

@@ -67,6 +67,12 @@ struct k2i_settling {
 	void *argument;
 };
 
+struct k2i_sink_state { /* a sink in a few numbers, for metrics */
+	const char *name;
+	uint64_t held;                      /* files, processes or peers of it that can't take records now */
+	uint64_t waiting_bytes, waiting_ns; /* taken and not stored; how long the oldest has waited, if that is known */
+};
+
 struct k2i_sink { /* the first part of what a sink has */
 	const struct k2i_sink_ops *ops;
 	const struct k2i_sink_listener *listener;
@@ -149,12 +155,15 @@ struct k2i_sink_ops {
 	void (*change)(struct k2i_sink *sink, bool take);
 	/* Once a second. */
 	void (*tick)(struct k2i_sink *sink, uint64_t now_ns);
-	/* Its part of the status, at most `listed_max` entries; it waits for nothing. */
-	void (*show)(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max);
+	/* Its part of the status, at most `listed_max` entries, and its state, which is zero before; it waits for nothing. */
+	void (*show)(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max,
+		     struct k2i_sink_state *state);
 	/* `sync`: all that is stored survives a power cut, and what was to be undone is; else an error. */
 	int (*close)(struct k2i_sink *sink, bool sync);
 };
 
+/* Adds an entry of a sink to its state. `held`: why it can't take records now, or "". */
+void k2i_sink_state_add(struct k2i_sink_state *state, const char *held, uint64_t waiting_bytes, uint64_t waiting_ns);
 /* From any thread: a group is stored, or, with an error, has to come again with those behind it. */
 void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_sink_report *report, int error);
 /* Likewise: an owner to whom store said K2I_SINK_WAITS can try again. */

@@ -31,6 +31,8 @@ before=$(wc -l <"$work/again")
 sleep 0.5
 [ "$(wc -l <"$work/again")" = "$before" ] || fail "who opens the log for each line does not wait"
 [ "$(wc -c <"$work/endless")" = "$accepted" ] || fail "the writer does not wait"
+waiting=$("$bin/k2hft" stat "$mnt" | sed -n 's/^ *waiting_writers *\([0-9]*\) .*/\1/p')
+[ "$waiting" = 3 ] || fail "$waiting waiting_writers"
 gone $writer && fail "the writer does not wait"
 python3 tests/tools/append_without_end.py "$sent/interrupted" "$work/interrupted" &
 interrupted=$!

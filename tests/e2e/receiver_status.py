@@ -76,6 +76,25 @@ def metrics_parse(text):
     return values
 
 
+def check_labels(status, text):
+    """Of senders, streams and sinks."""
+    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#" and "{" in line)
+    row, = status["streams"]
+    chunks = status["receiver"]["chunks"]
+    assert (row["path"], row["records"], row["bytes"], sum(row["latency_chunks"])) == ("a/ä\"b", 3, 13, chunks), row
+    assert status["sinks"] == [{"sink": "file", "held": 0, "waiting_bytes": 0, "waiting_s": 0}], status["sinks"]
+    stream = f'sender="{row["host"]}",stream="a/ä\\"b"'
+    assert samples[f"k2hft_receiver_stream_records_total{{{stream}}}"] == "3", samples
+    assert samples[f"k2hft_receiver_stream_latency_seconds_count{{{stream}}}"] == str(chunks), samples
+    assert 0 <= float(samples[f"k2hft_receiver_stream_last_commit_age_seconds{{{stream}}}"]) < WAIT_S, samples
+    assert samples['k2hft_receiver_sink_held{sink="file"}'] == "0", samples
+    # Each stands in the manual.
+    with open("man/man8/k2hftfusesvr.8", encoding="utf-8") as page:
+        named = set(re.findall(r"k2hft_receiver_[a-z_]+", page.read()))
+    labelled = set(re.findall(r"(?m)^# TYPE (k2hft_receiver_(?:sender|stream|sink)_\w+) ", text))
+    assert labelled and labelled <= named, labelled - named
+
+
 def check_pages(receiver):
     subprocess.run([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.port}", "--stream", "a/ä\"b", "-q"],
                    input=b"one\ntwo\nthree", check=True, timeout=WAIT_S)
@@ -88,10 +107,11 @@ def check_pages(receiver):
     assert status["files"] == [{"path": "a/ä\"b", "bytes": 13, "held": ""}], status
     head, text = receiver.get("/metrics")
     assert b"text/plain; version=0.0.4" in head, head
-    metrics = metrics_parse(text)
+    metrics = metrics_parse(re.sub(r"(?m)^(# (HELP|TYPE) )?k2hft_receiver_(sender|stream|sink)_.*\n", "", text))
     assert metrics["k2hft_receiver_records_total"] == 3 and metrics["k2hft_receiver_info"] == 1
     names = {name.removeprefix("k2hft_receiver_").removesuffix("_total") for name in metrics}
     assert names == set(status["receiver"]) | {"info", "uptime_seconds", "latency_seconds"}, names ^ set(status["receiver"])
+    check_labels(status, text)
     *buckets, total_s, count = metrics["k2hft_receiver_latency_seconds"]
     assert sorted(buckets) == buckets and buckets[-1] == count == status["receiver"]["chunks"] > 0, buckets
     assert total_s < WAIT_S and sum(status["latency_ms"]["chunks"]) == count, status["latency_ms"]

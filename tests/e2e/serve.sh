@@ -48,7 +48,7 @@ until_true 20 health 503 "^$mnt: 50[01] records of 1 file wait since .*: 127.0.0
 answers /metrics 200 || fail "/metrics"
 for line in 'k2hft_up{target="'"$mnt"'"} 1' 'k2hft_stuck{target="'"$mnt"'"} 1' 'k2hft_connected{target="'"$mnt"'"} 0' \
 	'k2hft_backlog_records{target="'"$mnt"'"} 500' \
-	'k2hft_stream_backlog_records{target="'"$mnt"'",stream="senddir/log",host=""} 500'; do
+	'k2hft_stream_backlog_records{target="'"$mnt"'",stream="senddir/log",sender=""} 500'; do
 	grep -qxF "$line" "$work/body" || fail "no $line in $(grep -v '^#' "$work/body" | head -n 20)"
 done
 # A name has one TYPE, and all of its samples behind it.

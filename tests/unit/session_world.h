@@ -95,6 +95,7 @@ static void world_open(struct world *world)
 	world->destination.ledger = world->ledger;
 	world->destination.counters = &world->counters;
 	assert_int_equal(k2i_committer_start(&world->committer, &world->destination), 0);
+	k2i_flows_start(&world->streams.flows);
 	world->streams.count_max = K2I_SESSION_STREAMS_MAX + 1;
 	world->shared = (struct k2i_session_shared){
 		.rings = world->rings,
@@ -147,6 +148,7 @@ static inline int setup(void **state)
 static void world_close(struct world *world)
 {
 	k2i_session_end(&world->session);
+	k2i_flows_end(&world->streams.flows);
 	k2i_syncer_stop(world->shared.syncer);
 	world->shared.syncer = NULL;
 	k2i_committer_free(&world->committer);

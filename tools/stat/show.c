@@ -49,15 +49,22 @@ bool stat_lossy(const struct json_value *status)
 	return false;
 }
 
-bool stat_latency_get(const struct json_value *status, struct k2i_latency *latency)
+bool stat_latency_chunks(const struct json_value *chunks, struct k2i_latency *latency)
 {
-	const struct json_value *object = json_get(status, "latency_ms"), *bucket = json_get(object, "chunks");
+	const struct json_value *bucket = chunks ? chunks->first : NULL;
 	unsigned at = 0;
 
-	*latency = (struct k2i_latency){.sum_us = (uint64_t)(json_number(object, "sum", 0) * 1000)};
-	for (bucket = bucket ? bucket->first : NULL; bucket && at < K2I_LATENCY_BUCKETS; bucket = bucket->next)
+	for (; bucket && at < K2I_LATENCY_BUCKETS; bucket = bucket->next)
 		latency->chunks[at++] = bucket->type == JSON_NUMBER ? strtoull(bucket->text, NULL, 10) : 0;
 	return at == K2I_LATENCY_BUCKETS && !bucket;
+}
+
+bool stat_latency_get(const struct json_value *status, struct k2i_latency *latency)
+{
+	const struct json_value *object = json_get(status, "latency_ms");
+
+	*latency = (struct k2i_latency){.sum_us = (uint64_t)(json_number(object, "sum", 0) * 1000)};
+	return stat_latency_chunks(json_get(object, "chunks"), latency);
 }
 
 /* "within 5 ms", or, behind the last bound, that it took longer. */
@@ -164,15 +171,16 @@ static void counters_show(FILE *output, const struct k2i_counter_table *table, c
 /* A name and its value, of which a moment is shown as its age. Without `all` a value of 0 goes without saying. */
 static bool field_show(FILE *output, const struct json_value *field, const char *before, bool all)
 {
-	static const char moment[] = "last_ack_ns";
+	bool moment = strcmp(field->name, "last_ack_ns") == 0 || strcmp(field->name, "last_ns") == 0;
 	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME), then_ns;
 
-	if (!field->text || !*field->text || (!all && strcmp(field->text, "0") == 0))
+	if (!field->text || !*field->text ||
+	    (!all && (strcmp(field->text, "0") == 0 || strcmp(field->name, "latency_sum_ms") == 0)))
 		return false;
 	(void)fputs(before, output);
-	if (!all && strcmp(field->name, moment) == 0) {
+	if (!all && moment) {
 		then_ns = strtoull(field->text, NULL, 10);
-		(void)fprintf(output, "last_ack %" PRIu64 " s ago",
+		(void)fprintf(output, "%.*s %" PRIu64 " s ago", (int)strlen(field->name) - 3, field->name,
 			      now_ns > then_ns ? (now_ns - then_ns) / K2I_SECOND_NS : 0);
 		return true;
 	}
@@ -187,6 +195,7 @@ static void array_show(FILE *output, const char *name, const struct json_value *
 {
 	const char *before;
 	const struct json_value *array = json_get(now, name), *row, *field;
+	struct k2i_latency latency;
 	unsigned rows = 0;
 
 	for (row = array ? array->first : NULL; row; row = row->next) {
@@ -197,6 +206,8 @@ static void array_show(FILE *output, const char *name, const struct json_value *
 		for (field = row->first; field; field = field->next)
 			if (field_show(output, field, before, all))
 				before = ", ";
+		if (stat_latency_chunks(json_get(row, "latency_chunks"), &latency) && k2i_latency_count(&latency))
+			quantile_show(output, &latency, ", 99%", 990);
 		(void)fputs("\n", output);
 	}
 	if (rows > ROWS_MAX)
@@ -216,6 +227,7 @@ void stat_show_table(FILE *output, const char *target, const struct json_value *
 	}
 	array_show(output, "lanes", now, all);
 	array_show(output, "connections", now, all);
+	array_show(output, "streams", now, all);
 	array_show(output, "files", now, all);
 	array_show(output, "plugins", now, all);
 	array_show(output, "forward", now, all);
@@ -281,7 +293,7 @@ void stat_show_metrics(FILE *output, const struct json_value *now)
 	}
 	if (stat_latency_get(now, &latency)) {
 		k2i_latency_metrics_begin(&report);
-		k2i_latency_metrics(&report, &latency, "");
+		k2i_latency_metrics(&report, K2I_LATENCY_NAME, &latency, "");
 	}
 	if (report.text && !report.failed)
 		(void)fputs(report.text, output);

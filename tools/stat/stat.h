@@ -61,6 +61,8 @@ uint64_t stat_counter(const struct json_value *status, const struct k2i_counter_
 bool stat_lossy(const struct json_value *status);
 
 /* false: the status, which need not be of this version, has no such histogram. */
+/* The same from the array of its buckets. */
+bool stat_latency_chunks(const struct json_value *chunks, struct k2i_latency *latency);
 bool stat_latency_get(const struct json_value *status, struct k2i_latency *latency);
 
 /* A target that is asked again and again. */

@@ -5,8 +5,6 @@
 
 #include "base/clock.h"
 
-#define NAME "k2hft_receiver_latency_seconds"
-
 static const uint64_t bounds_ms[K2I_LATENCY_BUCKETS - 1] = {1,   2,    5,    10,   20,    50,    100,  200,
 							    500, 1000, 2000, 5000, 10000, 30000, 60000};
 
@@ -57,24 +55,25 @@ void k2i_latency_report(struct k2i_report *report, const struct k2i_latency *lat
 
 void k2i_latency_metrics_begin(struct k2i_report *report)
 {
-	k2i_report_add(report, "# HELP " NAME " time from the write of records to their commit, in chunks\n"
-			       "# TYPE " NAME " histogram\n");
+	k2i_report_add(report, "# HELP " K2I_LATENCY_NAME " time from the write of records to their commit, in chunks\n"
+			       "# TYPE " K2I_LATENCY_NAME " histogram\n");
 }
 
-void k2i_latency_metrics(struct k2i_report *report, const struct k2i_latency *latency, const char *labels)
+void k2i_latency_metrics(struct k2i_report *report, const char *name, const struct k2i_latency *latency,
+			 const char *labels)
 {
 	const char *comma = *labels ? "," : "", *open = *labels ? "{" : "", *close = *labels ? "}" : "";
 	uint64_t sum = 0;
 
 	for (unsigned at = 0; at < K2I_LATENCY_BUCKETS; at++) {
 		sum += latency->chunks[at];
-		k2i_report_add(report, NAME "_bucket{%s%sle=\"", labels, comma);
+		k2i_report_add(report, "%s_bucket{%s%sle=\"", name, labels, comma);
 		if (at < K2I_LATENCY_BUCKETS - 1)
 			k2i_report_add(report, "%g", (double)bounds_ms[at] / 1000);
 		else
 			k2i_report_add(report, "+Inf");
 		k2i_report_add(report, "\"} %" PRIu64 "\n", sum);
 	}
-	k2i_report_add(report, NAME "_sum%s%s%s %.6f\n", open, labels, close, (double)latency->sum_us / 1e6);
-	k2i_report_add(report, NAME "_count%s%s%s %" PRIu64 "\n", open, labels, close, sum);
+	k2i_report_add(report, "%s_sum%s%s%s %.6f\n", name, open, labels, close, (double)latency->sum_us / 1e6);
+	k2i_report_add(report, "%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, sum);
 }

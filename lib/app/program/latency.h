@@ -24,8 +24,10 @@ uint64_t k2i_latency_quantile_ms(const struct k2i_latency *latency, unsigned per
 
 /* Object "latency_ms": le, the bounds, and chunks, which has one more; sum. */
 void k2i_latency_report(struct k2i_report *report, const struct k2i_latency *latency);
-/* k2hft_receiver_latency_seconds: HELP and TYPE; then samples, whose labels (name="value", or "") are escaped already. */
+/* HELP and TYPE of that of a whole receiver; then samples, whose labels (name="value", or "") are escaped already. */
+#define K2I_LATENCY_NAME "k2hft_receiver_latency_seconds"
 void k2i_latency_metrics_begin(struct k2i_report *report);
-void k2i_latency_metrics(struct k2i_report *report, const struct k2i_latency *latency, const char *labels);
+void k2i_latency_metrics(struct k2i_report *report, const char *name, const struct k2i_latency *latency,
+			 const char *labels);
 
 #endif

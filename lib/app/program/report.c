@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "app/format/parts.h"
+#include "base/utf8.h"
 #include "base/uuid.h"
 
 #define ROOM_FIRST 1024u
@@ -95,13 +96,18 @@ void k2i_report_text(struct k2i_report *report, const char *key, const char *tex
 	k2i_report_add(report, "\"");
 }
 
+static const char *uuid_begin(const uint8_t uuid[16], char text[K2I_UUID_TEXT_BYTES])
+{
+	(void)k2i_uuid_text(uuid, text);
+	text[UUID_DIGITS_SHOWN] = '\0';
+	return text;
+}
+
 void k2i_report_uuid(struct k2i_report *report, const char *key, const uint8_t uuid[16])
 {
 	char text[K2I_UUID_TEXT_BYTES];
 
-	(void)k2i_uuid_text(uuid, text);
-	text[UUID_DIGITS_SHOWN] = '\0';
-	k2i_report_text(report, key, text);
+	k2i_report_text(report, key, uuid_begin(uuid, text));
 }
 
 void k2i_report_begin(struct k2i_report *report, const char *program, uint64_t uptime_ns)
@@ -206,6 +212,36 @@ void k2i_report_lane(struct k2i_report *report, const char *home, const char *go
 }
 
 /* Metrics -------------------------------------------------------------------------------------------------------- */
+
+/* Control characters have no place in a label; \ and " are escaped. */
+void k2i_report_label(struct k2i_report *report, const char *name, const char *value)
+{
+	size_t left = strlen(value), length;
+
+	k2i_report_add(report, "%s%s=\"", report->comma ? "," : "", name);
+	report->comma = true;
+	for (; left; value += length, left -= length) {
+		unsigned char first = (unsigned char)*value;
+
+		length = first < 0x80 ? 1 : k2i_utf8_length((const unsigned char *)value, left);
+		if (!length) {
+			length = 1;
+			k2i_report_add(report, "\uFFFD");
+		} else if (first < 0x20 || first == 0x7f)
+			k2i_report_add(report, "?");
+		else
+			k2i_report_add(report, "%s%.*s", *value == '\\' || *value == '"' ? "\\" : "", (int)length,
+				       value);
+	}
+	k2i_report_add(report, "\"");
+}
+
+void k2i_report_label_uuid(struct k2i_report *report, const char *name, const uint8_t uuid[16])
+{
+	char text[K2I_UUID_TEXT_BYTES];
+
+	k2i_report_label(report, name, uuid_begin(uuid, text));
+}
 
 void k2i_report_metrics_begin(struct k2i_report *report, const struct k2i_counter_table *table, uint64_t uptime_ns)
 {

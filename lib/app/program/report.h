@@ -50,6 +50,9 @@ void k2i_report_client(struct k2i_report *report, const char *host, const char *
 void k2i_report_lane(struct k2i_report *report, const char *home, const char *goes_to, const char *ring_file,
 		     const struct k2hft_ring_stats *ring, const struct k2hft_client_stats *client);
 
+/* A label of a metric, behind a comma if it is not the first of this report. Any bytes: as k2i_report_text. */
+void k2i_report_label(struct k2i_report *report, const char *name, const char *value);
+void k2i_report_label_uuid(struct k2i_report *report, const char *name, const uint8_t uuid[16]);
 /* HELP, TYPE and value of each: k2hft_PROGRAM_NAME, and _total behind it for a counter. */
 void k2i_report_metrics(struct k2i_report *report, const struct k2i_counter_table *table, const uint64_t *values);
 /* k2hft_PROGRAM_info with the version, and k2hft_PROGRAM_uptime_seconds. */

@@ -372,9 +372,10 @@ static void exec_tick(struct k2i_sink *sink, uint64_t now_ns)
 	k2i_carry_clean(exec->carry);
 }
 
-static void exec_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max)
+static void exec_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max,
+		      struct k2i_sink_state *state)
 {
-	k2i_exec_targets_show(k2i_exec_sink(sink), report, listed_max);
+	k2i_exec_targets_show(k2i_exec_sink(sink), report, listed_max, state);
 }
 
 static int exec_close(struct k2i_sink *sink, bool sync)

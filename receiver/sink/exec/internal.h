@@ -78,6 +78,7 @@ void k2i_exec_target_await(struct k2i_target *target, struct k2i_owner owner);
 void k2i_exec_targets_tick(struct k2i_exec_sink *exec, uint64_t now_ns, const char *unify_path);
 /* All of them end their processes and start others. */
 void k2i_exec_targets_rest(struct k2i_exec_sink *exec);
-void k2i_exec_targets_show(struct k2i_exec_sink *exec, struct k2i_report *report, unsigned listed_max);
+void k2i_exec_targets_show(struct k2i_exec_sink *exec, struct k2i_report *report, unsigned listed_max,
+			   struct k2i_sink_state *state);
 
 #endif

@@ -242,6 +242,7 @@ void k2i_exec_targets_rest(struct k2i_exec_sink *exec)
 
 struct listing {
 	struct k2i_report *report;
+	struct k2i_sink_state *state;
 	unsigned count, count_max;
 	uint64_t now_ns;
 };
@@ -252,24 +253,29 @@ static void target_show(void *argument, struct k2i_table_node *node)
 	struct k2i_report *report = listing->report;
 	const struct k2i_target *target = K2I_TABLE_ENTRY(node, struct k2i_target, node);
 	struct k2i_plugin_shown shown;
+	const char *held;
 
+	k2i_plugin_show(target->plugin, listing->now_ns, &shown);
+	held = shown.error ? k2i_text_error(shown.error) : "";
+	k2i_sink_state_add(listing->state, held, shown.waiting_bytes, shown.waiting_ns);
 	if (listing->count++ >= listing->count_max)
 		return;
-	k2i_plugin_show(target->plugin, listing->now_ns, &shown);
 	k2i_report_open(report, NULL, '{');
 	k2i_report_text(report, "path", target->path);
 	k2i_report_number(report, "pid", (uint64_t)shown.pid);
 	k2i_report_number(report, "restarts", shown.restarts);
 	k2i_report_number(report, "waiting_bytes", shown.waiting_bytes);
 	k2i_report_number(report, "waiting_s", shown.waiting_ns / K2I_SECOND_NS);
-	k2i_report_text(report, "held", shown.error ? k2i_text_error(shown.error) : "");
+	k2i_report_text(report, "held", held);
 	k2i_report_close(report, '}');
 }
 
-void k2i_exec_targets_show(struct k2i_exec_sink *exec, struct k2i_report *report, unsigned listed_max)
+void k2i_exec_targets_show(struct k2i_exec_sink *exec, struct k2i_report *report, unsigned listed_max,
+			   struct k2i_sink_state *state)
 {
-	struct listing listing = {report, 0, listed_max, k2i_clock_now_ns()};
+	struct listing listing = {report, state, 0, listed_max, k2i_clock_now_ns()};
 
+	state->name = "exec";
 	k2i_report_open(report, "plugins", '[');
 	(void)pthread_mutex_lock(&exec->mutex);
 	k2i_table_each(&exec->targets, target_show, &listing);

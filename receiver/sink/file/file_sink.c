@@ -536,6 +536,7 @@ static void file_tick(struct k2i_sink *sink, uint64_t now_ns)
 
 struct listing {
 	struct k2i_report *report;
+	struct k2i_sink_state *state;
 	unsigned count, count_max;
 };
 
@@ -543,20 +544,24 @@ static void output_show(void *argument, const struct k2i_output_shown *shown)
 {
 	struct listing *listing = argument;
 	struct k2i_report *report = listing->report;
+	const char *held = shown->error ? k2i_text_error(shown->error) : "";
 
+	k2i_sink_state_add(listing->state, held, 0, 0);
 	if (listing->count++ >= listing->count_max)
 		return;
 	k2i_report_open(report, NULL, '{');
 	k2i_report_text(report, "path", shown->path);
 	k2i_report_number(report, "bytes", shown->bytes);
-	k2i_report_text(report, "held", shown->error ? k2i_text_error(shown->error) : "");
+	k2i_report_text(report, "held", held);
 	k2i_report_close(report, '}');
 }
 
-static void file_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max)
+static void file_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max,
+		      struct k2i_sink_state *state)
 {
-	struct listing listing = {report, 0, listed_max};
+	struct listing listing = {report, state, 0, listed_max};
 
+	state->name = "file";
 	k2i_report_open(report, "files", '[');
 	k2i_outputs_each(file_sink(sink)->outputs, output_show, &listing);
 	k2i_report_close(report, ']');

@@ -105,10 +105,12 @@ static const char *held_text(const struct k2i_kafka_producer *producer, uint64_t
 	return *producer->fault ? producer->fault : "the brokers have not answered yet";
 }
 
-static void producer_show(const struct k2i_kafka_producer *producer, struct k2i_report *report, uint64_t now_ns)
+static void producer_show(const struct k2i_kafka_producer *producer, struct k2i_report *report, uint64_t now_ns,
+			  struct k2i_sink_state *state)
 {
 	uint64_t waiting_ns = producer->first ? now_ns - producer->first->taken_ns : 0;
 
+	k2i_sink_state_add(state, held_text(producer, waiting_ns), producer->bytes, waiting_ns);
 	k2i_report_open(report, NULL, '{');
 	k2i_report_text(report, "peer", producer->kafka->settings->kafka_brokers);
 	k2i_report_text(report, "transactional_id", producer->id);
@@ -119,14 +121,16 @@ static void producer_show(const struct k2i_kafka_producer *producer, struct k2i_
 	k2i_report_close(report, '}');
 }
 
-static void kafka_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max)
+static void kafka_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max,
+		       struct k2i_sink_state *state)
 {
 	struct k2i_kafka_sink *kafka = k2i_kafka_sink(sink);
 
+	state->name = "kafka";
 	k2i_report_open(report, "kafka", '[');
 	(void)pthread_mutex_lock(&kafka->mutex);
 	for (unsigned i = 0; i < kafka->producer_count && i < listed_max; i++)
-		producer_show(kafka->producers[i], report, k2i_clock_now_ns());
+		producer_show(kafka->producers[i], report, k2i_clock_now_ns(), state);
 	(void)pthread_mutex_unlock(&kafka->mutex);
 	k2i_report_close(report, ']');
 }

@@ -100,7 +100,7 @@ uint64_t k2i_relay_lanes_free(const struct k2i_relay *relay);
 int k2i_relay_lane_tell(struct k2i_relay *relay, struct k2i_relay_lane *lane);
 /* Its mark, as it is now. */
 struct k2i_ledger_file k2i_relay_lane_mark(const struct k2i_relay *relay, const struct k2i_relay_lane *lane);
-void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *report);
+void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *report, struct k2i_sink_state *state);
 
 /* streams.c, under the mutex. The lanes that a chunk goes to; 0, or -ENOMEM. */
 int k2i_relay_stream_get(struct k2i_relay *relay, const struct k2i_stream *stream, struct k2i_relay_stream **found);

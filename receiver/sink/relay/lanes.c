@@ -173,10 +173,11 @@ int k2i_relay_lane_tell(struct k2i_relay *relay, struct k2i_relay_lane *lane)
 	return 0;
 }
 
-void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *report)
+void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *report, struct k2i_sink_state *state)
 {
 	char link[64], goes_to[K2I_SPREAD_HOME_BYTES];
 
+	state->name = "relay";
 	k2i_report_open(report, "lanes", '[');
 	for (uint32_t index = 0; index < relay->lane_count; index++) {
 		const struct k2i_relay_lane *lane = &relay->lanes[index];
@@ -190,6 +191,8 @@ void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *repo
 		k2i_spread_home(targets->host, targets->port, goes_to);
 		(void)snprintf(link, sizeof(link), "/proc/%ld/fd/%d", (long)getpid(),
 			       k2hft_ring_descriptor(lane->ring));
+		k2i_sink_state_add(state, client.state == K2HFT_CLIENT_CONNECTED ? "" : "away",
+				   ring.tail > ring.head ? ring.tail - ring.head : 0, 0);
 		k2i_report_lane(report, lane->home, goes_to, lane->path ? lane->path : link, &ring, &client);
 	}
 	k2i_report_close(report, ']');

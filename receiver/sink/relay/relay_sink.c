@@ -312,10 +312,11 @@ static void relay_tick(struct k2i_sink *sink, uint64_t now_ns)
 	k2i_pending_tick(&relay->pending, now_ns);
 }
 
-static void relay_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max)
+static void relay_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max,
+		       struct k2i_sink_state *state)
 {
 	(void)listed_max;
-	k2i_relay_lanes_show(k2i_relay(sink), report);
+	k2i_relay_lanes_show(k2i_relay(sink), report, state);
 }
 
 static int relay_close(struct k2i_sink *sink, bool sync)

@@ -47,7 +47,8 @@ int k2i_remote_queue_start(struct k2i_remote *remote);
 void k2i_remote_queue_end(struct k2i_remote *remote);
 /* Pieces up to NULL, whose group counts them. */
 void k2i_remote_queue_push(struct k2i_remote *remote, struct k2i_remote_piece *first);
-void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report, uint64_t now_ns);
+void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report, uint64_t now_ns,
+			   struct k2i_sink_state *state);
 void k2i_remote_queue_tick(struct k2i_remote *remote, uint64_t now_ns);
 
 /* How long the next try waits after so many failures in a row. `after_ms`: the peer's wish. */

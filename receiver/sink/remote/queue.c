@@ -293,7 +293,8 @@ static uint64_t waiting_ns(const struct k2i_remote *remote, uint64_t now_ns)
 	return remote->pieces && now_ns > oldest_ns ? now_ns - oldest_ns : 0;
 }
 
-void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report, uint64_t now_ns)
+void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report, uint64_t now_ns,
+			   struct k2i_sink_state *state)
 {
 	uint64_t bytes = k2i_pending_bytes(&remote->pending);
 	const char *held = remote->held;
@@ -305,6 +306,8 @@ void k2i_remote_queue_show(struct k2i_remote *remote, struct k2i_report *report,
 	/* A peer that has not answered for long holds records before the try has failed. */
 	if (!*held && remote->doing_ns && now_ns > remote->doing_ns + DOING_SHOWN_NS)
 		held = remote->doing;
+	state->name = remote->kind.name;
+	k2i_sink_state_add(state, held, bytes, waiting_ns(remote, now_ns));
 	k2i_report_number(report, "waiting_bytes", bytes);
 	k2i_report_number(report, "waiting_chunks", remote->pieces);
 	k2i_report_number(report, "waiting_s", waiting_ns(remote, now_ns) / K2I_SECOND_NS);

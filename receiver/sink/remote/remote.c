@@ -259,10 +259,11 @@ static void remote_tick(struct k2i_sink *sink, uint64_t now_ns)
 	k2i_carry_clean(remote->carry);
 }
 
-static void remote_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max)
+static void remote_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max,
+			struct k2i_sink_state *state)
 {
 	(void)listed_max;
-	k2i_remote_queue_show(remote_of(sink), report, k2i_clock_now_ns());
+	k2i_remote_queue_show(remote_of(sink), report, k2i_clock_now_ns(), state);
 }
 
 static int remote_close(struct k2i_sink *sink, bool sync)

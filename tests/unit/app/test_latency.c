@@ -31,14 +31,14 @@ TEST(test_metrics)
 	struct k2i_latency latency = {.chunks = {3, 4, [K2I_LATENCY_BUCKETS - 1] = 1}, .sum_us = 1500};
 	struct k2i_report plain = {0}, labelled = {0};
 
-	k2i_latency_metrics(&plain, &latency, "");
+	k2i_latency_metrics(&plain, K2I_LATENCY_NAME, &latency, "");
 	assert_non_null(strstr(plain.text, "_bucket{le=\"0.001\"} 3\n"));
 	assert_non_null(strstr(plain.text, "_bucket{le=\"0.002\"} 7\n"));
 	assert_non_null(strstr(plain.text, "_bucket{le=\"60\"} 7\n"));
 	assert_non_null(strstr(plain.text, "_bucket{le=\"+Inf\"} 8\n"));
 	assert_non_null(strstr(plain.text, "_sum 0.001500\n"));
 	assert_non_null(strstr(plain.text, "_count 8\n"));
-	k2i_latency_metrics(&labelled, &latency, "target=\"x\"");
+	k2i_latency_metrics(&labelled, K2I_LATENCY_NAME, &latency, "target=\"x\"");
 	assert_non_null(strstr(labelled.text, "_bucket{target=\"x\",le=\"0.001\"} 3\n"));
 	assert_non_null(strstr(labelled.text, "_count{target=\"x\"} 8\n"));
 	free(plain.text);

@@ -247,9 +247,10 @@ static void expect_try(unsigned number, const char *pieces)
 static void expect_shown(const char *part)
 {
 	struct k2i_report shown = {0};
+	struct k2i_sink_state state = {0};
 
 	k2i_report_open(&shown, NULL, '{');
-	sink->ops->show(sink, &shown, 10);
+	sink->ops->show(sink, &shown, 10, &state);
 	k2i_report_close(&shown, '}');
 	assert_non_null(shown.text);
 	if (!strstr(shown.text, part))

@@ -64,6 +64,39 @@ SESSION_TEST(test_duplicates_are_skipped)
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 4);
 }
 
+static void flow_check(void *argument, const char *path, const char *host, const struct k2i_flow_values *values)
+{
+	unsigned *seen = argument;
+	bool first = strcmp(path, "file") == 0;
+
+	assert_string_equal(host, "host");
+	assert_int_equal(values->records, first ? 4 : 2);
+	assert_int_equal(values->bytes, first ? 4 : 2);
+	assert_true(values->last_ns > 0);
+	/* Their time is the year 1970. */
+	assert_int_equal(values->latency.chunks[K2I_LATENCY_BUCKETS - 1], first ? 4 : 2);
+	*seen |= first ? 1 : 2;
+}
+
+/* For the status. */
+SESSION_TEST(test_streams_and_senders_have_numbers)
+{
+	struct k2i_histogram of = {{0}, 0};
+	unsigned seen = 0;
+
+	world->session.commit.latency = &of;
+	open_session(world);
+	put_stream(world, 2, "other");
+	put_data(world, 0, 0, 1, "abc");
+	put_data(world, 120, 0, 2, "de");
+	put_data(world, 200, 0, 1, "f");
+	expect_taken(world, 240);
+	k2i_flows_each(&world->streams.flows, flow_check, &seen);
+	assert_int_equal(seen, 3);
+	assert_int_equal(atomic_load(&of.chunks[K2I_LATENCY_BUCKETS - 1]), 6);
+	world->session.commit.latency = NULL;
+}
+
 SESSION_TEST(test_resume_after_reconnect)
 {
 	struct k2hft_welcome welcome;

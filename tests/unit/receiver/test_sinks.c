@@ -300,13 +300,13 @@ SINK_TEST(test_later_acknowledges_what_is_stored)
 	assert_true(ledger_knows(world, 0));
 	assert_int_equal(ledger_position(world, 0), 0);
 	assert_int_equal(atomic_load(&world->counters.records), 0);
-	assert_int_equal(atomic_load(&world->counters.latency_chunks[K2I_LATENCY_BUCKETS - 1]), 0);
+	assert_int_equal(atomic_load(&world->counters.latency.chunks[K2I_LATENCY_BUCKETS - 1]), 0);
 	tell_stored(world, &first);
 	expect_taken(world, 120);
 	assert_int_equal(ledger_position(world, 0), 120);
 	assert_int_equal(atomic_load(&world->counters.records), 3);
 	/* Their time is the year 1970. */
-	assert_int_equal(atomic_load(&world->counters.latency_chunks[K2I_LATENCY_BUCKETS - 1]), 3);
+	assert_int_equal(atomic_load(&world->counters.latency.chunks[K2I_LATENCY_BUCKETS - 1]), 3);
 	/* A report that is late changes nothing. */
 	report.position = 40;
 	k2i_session_stored(&world->session, &report);
