@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: MIT
 # Ports, URLs and networks in place of a host are errors with their place; NAME of SLVNODE takes networks and lists, and is
 # warned of where no host has such a name.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/tools/said.inc
+. tests/tools/said.inc
 # TEXT LINE...: a receiver's file with these lines first has that finding, or with '' none.
 finds() {
 	text=$1 none=
 	shift
 	printf '%s\n' "$@" '[GLOBAL]' 'PORT = 8020' '[K2HFTFUSESVR]' 'FILE_BASEDIR = /none/x' >"$dir/a.ini"
-	"${B:-build}/bin/k2hft" check "$dir/a.ini" >"$dir/out"
+	"$k2hft" check "$dir/a.ini" >"$dir/said"
 	[ -n "$text" ] || text=': 0 errors, 0 without effect' none=1
-	grep -qF "a.ini$text" "$dir/out" && { [ -z "$none" ] || [ "$(wc -l <"$dir/out")" = 1 ]; } && return
-	cat "$dir/a.ini" "$dir/out"
-	exit 1
+	grep -qF "a.ini$text" "$dir/said" || fail "no $text"
+	[ -z "$none" ] || [ "$(wc -l <"$dir/said")" = 1 ] || fail "$*"
 }
 finds ':2: error: NAME = h:8020: use a host name or an address; PORT has the port' '[SVRNODE]' 'NAME = h:8020'
 finds ':2: error: NAME = tcp://h is a network or a URL' '[SVRNODE]' 'NAME = tcp://h'
@@ -31,7 +29,7 @@ finds ':1: warning: NAME of [SLVNODE]: no host is called .example: ' '[SLVNODE]'
 finds ':1: warning: NAME of [SLVNODE]: no host is called localhost:8020: ' '[SLVNODE]' 'NAME = localhost:8020'
 # What a mount can't have, a program can.
 printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[SVRNODE]' 'NAME = h[1-65]' '[K2HFTFUSE]' >"$dir/a.ini"
-"${B:-build}/bin/k2hft" check "$dir/a.ini" >"$dir/out" || { cat "$dir/out"; exit 1; }
+ends 0 "$k2hft" check "$dir/a.ini"
 printf '%s\n' '[K2HFTFUSE_RULE_DIR]' 'TARGET = a' 'TRUNS = on' >>"$dir/a.ini"
-"${B:-build}/bin/k2hft" check "$dir/a.ini" >"$dir/out"
-grep -qF 'a.ini:3: error: a mount can have 64 receivers' "$dir/out" || { cat "$dir/out"; exit 1; }
+ends 2 "$k2hft" check "$dir/a.ini"
+says 'a.ini:3: error: a mount can have 64 receivers'
