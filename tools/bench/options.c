@@ -228,7 +228,6 @@ static int receiver_check(const struct bench_options *options)
 	return STATUS_OK;
 }
 
-/* The figures that are seen in files only. */
 /* Sinks without files, and what goes with them. */
 static int sinks_check(const struct bench_options *options)
 {

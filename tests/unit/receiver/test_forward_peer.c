@@ -2,20 +2,11 @@
 /* The greeting and the acknowledgements of a server of Forward, over a pair of sockets. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "receiver/sink/forward/peer.h"
 
 #define ID "QUJDREVGR0hJSktMTU5PUA=="
@@ -95,9 +86,8 @@ static int acknowledged(struct world *world)
 }
 
 /* In parts, several at once, and among what is none. */
-static void test_acknowledged(void **state)
+FIXTURE_TEST(test_acknowledged, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 	const char *id;
 	size_t bytes;
 
@@ -124,9 +114,8 @@ static void test_acknowledged(void **state)
 	expect_failed(world, acknowledged(world), -ECONNRESET, "it has closed the connection");
 }
 
-static void test_longest_id(void **state)
+FIXTURE_TEST(test_longest_id, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 	char wanted[65];
 
 	memset(wanted, 'i', 64);
@@ -140,9 +129,8 @@ static void test_longest_id(void **state)
 	expect_acknowledged(world, true, wanted);
 }
 
-static void test_strange(void **state)
+FIXTURE_TEST(test_strange, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 	static char nothing[2000];
 
 	memset(nothing, '\xc0', sizeof(nothing));
@@ -150,18 +138,16 @@ static void test_strange(void **state)
 	expect_failed(world, acknowledged(world), -EPROTO, "it answers with much else than acknowledgements");
 }
 
-static void test_no_forward(void **state)
+FIXTURE_TEST(test_no_forward, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 
 	SAYS(world, "\xc1");
 	expect_failed(world, acknowledged(world), -EPROTO, "its answer is none of Forward");
 }
 
 /* An answer that never ends takes no more memory than there is for one. */
-static void test_endless(void **state)
+FIXTURE_TEST(test_endless, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 	static char block[16384];
 
 	memset(block, '\x91', sizeof(block));
@@ -170,26 +156,23 @@ static void test_endless(void **state)
 	expect_failed(world, acknowledged(world), -EPROTO, "its answer is none of Forward");
 }
 
-static void test_unasked_greeting(void **state)
+FIXTURE_TEST(test_unasked_greeting, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 
 	SAYS(world, "\x92\xa4HELO\x80");
 	expect_failed(world, acknowledged(world), -EACCES, "it wants a shared key: write FORWARD_SHARED_KEY_FILE");
 }
 
-static void test_stopped(void **state)
+FIXTURE_TEST(test_stopped, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 	const uint64_t one = 1;
 
 	assert_int_equal(write(world->peer.stop, &one, sizeof(one)), sizeof(one));
 	expect_failed(world, acknowledged(world), -ECANCELED, "the receiver ends");
 }
 
-static void test_silent(void **state)
+FIXTURE_TEST(test_silent, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 
 	world->options.answer_ms = 20;
 	expect_failed(world, acknowledged(world), -ETIMEDOUT, "it has not answered for 20 ms");
@@ -212,11 +195,10 @@ static void expect_greeting(const char *bytes, size_t count, int error, const ch
 
 #define HELO "\x92\xa4HELO\x81\xa5nonce\xa2no"
 
-static void test_greeting_fails(void **state)
+TEST(test_greeting_fails)
 {
 	static char long_nonce[300] = "\x92\xa4HELO\x81\xa5nonce\xc5\x01\x01";
 
-	(void)state;
 	EXPECT_GREETING("", -ECONNRESET, "it has closed the connection");
 	EXPECT_GREETING("\x07", -EPROTO, "it answers with something else than HELO");
 	EXPECT_GREETING("\x91\xa4HELO", -EPROTO, "it answers with something else than HELO");
@@ -235,9 +217,8 @@ static void test_greeting_fails(void **state)
 }
 
 /* PING has the host, a salt and two digests; the secret is not in it. */
-static void test_ping(void **state)
+FIXTURE_TEST(test_ping, struct world *world, world_open, world_close)
 {
-	struct world *world = *state;
 	struct k2i_unpacked value;
 	uint8_t ping[2000];
 	ssize_t count;
@@ -257,18 +238,4 @@ static void test_ping(void **state)
 	at = 0;
 	assert_int_equal(k2i_unpack_skip(ping, (size_t)count, &at), 1);
 	assert_int_equal(at, count);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, world_open, world_close)
-	const struct CMUnitTest tests[] = {
-		TEST(acknowledged), TEST(longest_id),
-		TEST(strange),      TEST(no_forward),
-		TEST(endless),      TEST(unasked_greeting),
-		TEST(stopped),      TEST(silent),
-		TEST(ping),         cmocka_unit_test(test_greeting_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

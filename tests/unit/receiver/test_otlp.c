@@ -2,14 +2,6 @@
 /* Requests of OTLP, read by the library of their messages, and what the answers of a server of HTTP mean. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -19,10 +11,7 @@
 
 #include <zlib.h>
 
-#include <cmocka.h>
-
-#include <k2hft/log.h>
-
+#include "unit.h"
 #include "receiver/sink/otlp/logs.pb-c.h"
 #include "receiver/sink/otlp/peer.h"
 
@@ -96,7 +85,7 @@ static void expect_record(const Otlp__Record *record, uint64_t position)
 }
 
 /* Records are text where they are UTF-8, else bytes; those of a host stand together, in their order. */
-static void test_request(void **state)
+TEST(test_request)
 {
 	struct k2i_remote_piece *pieces[] = {piece_make(64, "one", "first\r\n\nGr\xc3\xbcn\n", 14),
 					     piece_make(128, "two", "\xff\n", 2), piece_make(256, "one", "a\nb", 3)};
@@ -104,7 +93,6 @@ static void test_request(void **state)
 	Otlp__Request *read;
 	Otlp__Record **records;
 
-	(void)state;
 	pieces[2]->binary = true;
 	assert_int_equal(k2i_otlp_request_make(&request, pieces, 3, 0, REQUEST_BYTES, false), 0);
 	assert_int_equal(request.record_count, 5);
@@ -139,14 +127,13 @@ static void test_request(void **state)
 }
 
 /* Each record is in one request, whatever the size; the smallest has one. */
-static void test_requests_end(void **state)
+TEST(test_requests_end)
 {
 	static char records[4000];
 	struct k2i_remote_piece *pieces[2];
 	struct k2i_otlp_request request = {0};
 	size_t at, offset, count = 0;
 
-	(void)state;
 	memset(records, 'x', sizeof(records));
 	for (at = 19; at < sizeof(records); at += 20)
 		records[at] = '\n';
@@ -167,7 +154,7 @@ static void test_requests_end(void **state)
 	pieces_free(pieces, 2);
 }
 
-static void test_compressed(void **state)
+TEST(test_compressed)
 {
 	static uint8_t plain[REQUEST_BYTES];
 	struct k2i_remote_piece *piece = piece_make(64, "one", "first\nsecond\n", 13);
@@ -175,7 +162,6 @@ static void test_compressed(void **state)
 	z_stream stream = {.next_out = plain, .avail_out = sizeof(plain)};
 	Otlp__Request *read;
 
-	(void)state;
 	assert_int_equal(k2i_otlp_request_make(&request, &piece, 1, 0, REQUEST_BYTES, true), 0);
 	stream.next_in = (uint8_t *)(uintptr_t)request.body;
 	stream.avail_in = (uInt)request.body_bytes;
@@ -315,10 +301,10 @@ static const struct {
 	CASE(K2I_OTLP_LATER, 0, 0, NULL, "SSH-2.0-server\r\n"),
 };
 
-static void test_answers(void **state)
+FIXTURE_TEST(test_answers, struct world *world, world_open, world_close)
 {
 	for (size_t at = 0; at < sizeof(answers) / sizeof(answers[0]); at++) {
-		const struct k2i_otlp_answer answer = answer_get(*state, answers[at].text, answers[at].bytes);
+		const struct k2i_otlp_answer answer = answer_get(world, answers[at].text, answers[at].bytes);
 
 		print_message("%s\n", answers[at].text);
 		assert_int_equal(answer.verdict, answers[at].verdict);
@@ -332,10 +318,9 @@ static void test_answers(void **state)
 }
 
 /* A server that does not answer in time may have got too much; and the end of the sink ends the wait. */
-static void test_no_answer(void **state)
+FIXTURE_TEST(test_no_answer, struct world *world, world_open, world_close)
 {
 	static const struct k2i_otlp_request request = {.body = (const uint8_t *)"body", .body_bytes = 4};
-	struct world *world = *state;
 	struct k2i_otlp_answer answer;
 	const uint64_t one = 1;
 
@@ -352,32 +337,17 @@ static void test_no_answer(void **state)
 	assert_true(*answer.reason);
 }
 
-static void test_url(void **state)
+TEST(test_url)
 {
 	static const char *const endpoints[] = {"http://h:1", "http://h:1/", "http://h:1/v1/logs",
 						"http://h:1/v1/logs//"};
 	struct k2i_settings settings = {.otlp_timeout_ms = 1000};
 	struct k2i_otlp_peer *peer;
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(endpoints) / sizeof(endpoints[0]); at++) {
 		settings.otlp_endpoint = (char *)(uintptr_t)endpoints[at];
 		assert_int_equal(k2i_otlp_peer_open(&settings, &peer), 0);
 		assert_string_equal(k2i_otlp_peer_url(peer), "http://h:1/v1/logs");
 		k2i_otlp_peer_free(peer);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_request),
-		cmocka_unit_test(test_requests_end),
-		cmocka_unit_test(test_compressed),
-		cmocka_unit_test_setup_teardown(test_answers, world_open, world_close),
-		cmocka_unit_test_setup_teardown(test_no_answer, world_open, world_close),
-		cmocka_unit_test(test_url),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
