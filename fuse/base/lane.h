@@ -41,7 +41,7 @@ struct k2i_mount_lane {
 	enum k2i_lane_state state;
 	struct k2i_lane_plugin *plugin; /* reads its ring; NULL: a receiver does */
 	bool homeless;                  /* EMPTIES: nobody knows whose it was; the first receiver's now */
-	bool made;                      /* FREE: a reload has made its ring\'s file, and is not done */
+	bool made;                      /* FREE: a reload has made its ring's file, and is not done */
 	int ring_fd;                    /* the keeper's, which keeps it; -1: none */
 	uint64_t changed_at; /* chunks below are from before the receivers last changed, see k2i_lanes_behind */
 	struct k2i_route_stream *missing_newline_first; /* see k2i_routes_terminate */

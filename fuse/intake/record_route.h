@@ -114,8 +114,8 @@ void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route);
 /* Its number goes back when the step is done. */
 void k2i_route_stream_free(struct k2i_route_stream *stream);
 /*
- * Gives the ring the streams of closed routes back, when the step in which they were closed is done: the ring is not in the
- * journal, and a successor who did that once more would take the stream from others who have the file open. A worker
+ * Gives the streams of closed routes back to their rings, when the step in which they were closed is done: a ring is not
+ * in the journal, and a successor who did that once more would take the stream from others who have the file open. A worker
  * that is killed in between leaves a stream that is free when nobody has the ring open.
  */
 void k2i_routes_release_streams(void);

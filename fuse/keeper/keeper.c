@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper holds what must not go when the process that serves a mount dies: the descriptor of /dev/fuse, the ring's
+ * The keeper holds what must not go when the process that serves a mount dies: the descriptor of /dev/fuse, the rings'
  * memory, and the shared memory with all that the worker knows (journal.h). From k2i_keeper_run on it waits, forwards
  * signals and forks; it allocates nothing, so nothing can go wrong with it for lack of memory but a fork, which it tries
  * again.

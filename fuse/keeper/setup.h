@@ -9,6 +9,7 @@
 
 struct k2i_mount;
 struct k2i_outputfiles;
+struct k2i_reload;
 struct k2i_rules;
 
 /*
@@ -26,15 +27,10 @@ struct k2i_setup {
 struct k2i_setup k2i_setup_of(const struct k2i_mount *mount);
 /* The mount goes by it, but for the lanes that it has. */
 void k2i_setup_use(struct k2i_mount *mount, const struct k2i_setup *setup);
-/*
- * Reads the configuration of a mount that goes by `before`; errors are logged. -errno, with a text in `told`.
- */
-struct k2i_reload;
+/* Reads the configuration of a mount that goes by `before`; errors are logged. -errno, with a text in `told`. */
 int k2i_setup_load(const struct k2i_mount *mount, const struct k2i_settings *before, struct k2i_setup *setup,
 		   struct k2i_reload *told);
-/*
- * Another number when the configuration, at `file`, or a file that it includes has been written, or another put in its place.
- */
+/* Another number when the configuration, at `file`, or what it includes has been written, or another put in its place. */
 uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file);
 /* Whether connections can stay as they are: all of them, and that to `home`, if both have it. */
 bool k2i_setup_connects_alike(const struct k2i_setup *one, const struct k2i_setup *other);

@@ -19,7 +19,7 @@ enum k2i_worker_word {
 struct k2i_mount;
 
 /*
- * The process that serves a mount until it has ended: ring, client, requests. It goes on where another that died left
+ * The process that serves a mount until it has ended: rings, clients, requests. It goes on where another that died left
  * off. Returns its exit status.
  */
 int k2i_worker_run(struct k2i_mount *mount);

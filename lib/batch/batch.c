@@ -39,7 +39,7 @@ static uint64_t span_end(const struct k2hft_span *span)
  * Ring memory is mapped twice in a row, so what follows in position follows in memory, for a lap from the first view on.
  * The rest of a cut span can begin in the second one.
  */
-static void join(const struct k2hft_ring *ring, struct k2hft_span *span, const struct k2hft_span *more)
+static void span_join(const struct k2hft_ring *ring, struct k2hft_span *span, const struct k2hft_span *more)
 {
 	span->data = k2i_ring_first_view(ring, span->data);
 	span->bytes += more->bytes;
@@ -65,7 +65,7 @@ int k2i_batch_fill(struct k2i_batch *batch, struct k2hft_ring *ring, const struc
 	if (span->bytes == 0)
 		*span = more;
 	else if (more.position == span_end(span))
-		join(ring, span, &more);
+		span_join(ring, span, &more);
 	else
 		batch->behind = more;
 	return 0;
@@ -79,8 +79,8 @@ static bool whole_span_fits(const struct k2hft_span *span, const struct k2i_batc
 }
 
 /* Chunks of several producers are only about in the order of their times: a run ends where old turns to young. */
-static bool joins(const struct k2hft_span *cut, const struct k2i_chunk_glance *next,
-		  const struct k2i_batch_limits *limits, bool cut_expired)
+static bool chunk_joins(const struct k2hft_span *cut, const struct k2i_chunk_glance *next,
+			const struct k2i_batch_limits *limits, bool cut_expired)
 {
 	if (cut->chunk_count == 0)
 		return true;
@@ -88,6 +88,19 @@ static bool joins(const struct k2hft_span *cut, const struct k2i_chunk_glance *n
 		return false;
 	return cut->bytes + next->bytes <= limits->frame_bytes_max &&
 	       (limits->records_max == 0 || cut->record_count + next->record_count <= limits->records_max);
+}
+
+/* Nothing of it, where it begins. */
+static struct k2hft_span span_begin(const struct k2hft_span *span)
+{
+	return (struct k2hft_span){.data = span->data, .position = span->position, .gap_bytes = span->gap_bytes};
+}
+
+static void span_extend(struct k2hft_span *span, const struct k2i_chunk_glance *next)
+{
+	span->bytes += next->bytes;
+	span->record_count += next->record_count;
+	span->chunk_count++;
 }
 
 int k2i_batch_cut(const struct k2i_batch *batch, const struct k2i_batch_limits *limits, enum k2i_batch_kind *kind,
@@ -101,18 +114,14 @@ int k2i_batch_cut(const struct k2i_batch *batch, const struct k2i_batch_limits *
 	*kind = span->bytes ? K2I_BATCH_CHUNKS : K2I_BATCH_EMPTY;
 	if (span->bytes == 0 || whole_span_fits(span, limits))
 		return 0;
-	cut->bytes = 0;
-	cut->record_count = 0;
-	cut->chunk_count = 0;
+	*cut = span_begin(span);
 	while (cut->bytes < span->bytes) {
 		if (k2i_chunk_glance(span, cut->bytes, &next) < 0)
 			return -EBADMSG;
-		if (span_end(cut) + next.bytes > limits->window_end || !joins(cut, &next, limits, expired))
+		if (span_end(cut) + next.bytes > limits->window_end || !chunk_joins(cut, &next, limits, expired))
 			break;
 		expired = next.time_ns < limits->expired_before_ns;
-		cut->bytes += next.bytes;
-		cut->record_count += next.record_count;
-		cut->chunk_count++;
+		span_extend(cut, &next);
 	}
 	*kind = cut->bytes == 0 ? K2I_BATCH_WINDOW : expired ? K2I_BATCH_EXPIRED : K2I_BATCH_CHUNKS;
 	return 0;
@@ -120,18 +129,13 @@ int k2i_batch_cut(const struct k2i_batch *batch, const struct k2i_batch_limits *
 
 int k2i_batch_shorten(struct k2hft_span *cut, size_t bytes)
 {
-	struct k2hft_span shorter = *cut;
+	struct k2hft_span shorter = span_begin(cut);
 	struct k2i_chunk_glance next;
 
-	shorter.bytes = 0;
-	shorter.record_count = 0;
-	shorter.chunk_count = 0;
 	while (shorter.bytes < bytes) {
 		if (k2i_chunk_glance(cut, shorter.bytes, &next) < 0)
 			return -EBADMSG;
-		shorter.bytes += next.bytes;
-		shorter.record_count += next.record_count;
-		shorter.chunk_count++;
+		span_extend(&shorter, &next);
 	}
 	*cut = shorter;
 	return shorter.bytes == bytes ? 0 : -EBADMSG;

@@ -12,7 +12,7 @@
 #include "sender/lane.h"
 
 /*
- * The inside of a writer. It fills a claim of its ring, the open chunk, in place; records in it are not committed yet.
+ * The inside of a writer. It fills a claim of a lane's ring, the open chunk, in place; records in it are not committed yet.
  * seal.c says which thread may touch the open chunk, and how the client's thread gets at it.
  */
 
