@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values that a key takes, up to its limits. */
+#include "unit.h"
 #include "settings_help.h"
 
 #include <k2hft/frame.h>
@@ -25,11 +26,10 @@ static void refused(enum k2i_section section, const char *key, const char *text,
 	k2i_values_clear(section, &settings);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	assert_int_equal(parse(K2I_SECTION_GLOBAL, "PORT", "1", &settings), 0);
 	assert_int_equal(parse(K2I_SECTION_GLOBAL, "PORT", "65535", &settings), 0);
 	assert_int_equal(settings.port, 65535);
@@ -46,7 +46,7 @@ static void test_limits(void **state)
 	refused(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "--64K", "is not a size");
 }
 
-static void test_modes(void **state)
+TEST(test_modes)
 {
 	static const char *const refusals[] = {"",     "0",    "0400",  "0200", "0500", "0700",
 					       "0610", "0601", "0602",  "0666", "1600", "2640",
@@ -56,7 +56,6 @@ static void test_modes(void **state)
 	struct k2i_settings settings = {.file_mode = 0};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
 		refused(K2I_SECTION_K2HFTFUSESVR, "FILE_MODE", refusals[i], "is not possible; use 0600, 0640, 0644, ");
 	assert_int_equal(k2i_values_default(K2I_SECTION_K2HFTFUSESVR, &settings), 0);
@@ -69,18 +68,16 @@ static void test_modes(void **state)
 }
 
 /* Those that are refused are not proposed. */
-static void test_words(void **state)
+TEST(test_words)
 {
-	(void)state;
 	refused(K2I_SECTION_GLOBAL, "SSL_MIN_VER", "x", "use one of TLSV1.2, TLSV1.3, DEFAULT");
 	assert_null(strstr(message, "SSLV3"));
 }
 
-static void test_word_list(void **state)
+TEST(test_word_list)
 {
 	struct k2i_settings settings = {.outputs = 0};
 
-	(void)state;
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "TYPE", " otlp,FILE , kafka", &settings), 0);
 	assert_int_equal(settings.outputs, K2I_OUTPUT_FILE | K2I_OUTPUT_KAFKA | K2I_OUTPUT_OTLP);
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "TYPE", "forward", &settings), 0);
@@ -99,12 +96,11 @@ static void path_make(char *text, size_t bytes)
 	text[bytes] = '\0';
 }
 
-static void test_paths(void **state)
+TEST(test_paths)
 {
 	struct k2i_rule rule = {.directory = false};
 	char text[K2HFT_STREAM_PATH_BYTES_MAX + 2];
 
-	(void)state;
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE_RULE, "TARGET", "..a/...//.b/./c.", &rule), 0);
 	assert_string_equal(rule.target, "..a/.../.b/c.");
 	path_make(text, K2HFT_STREAM_PATH_BYTES_MAX);
@@ -119,23 +115,21 @@ static void test_paths(void **state)
 }
 
 /* It is no output, and elsewhere a path as any other. */
-static void test_null_device(void **state)
+TEST(test_null_device)
 {
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE, "K2HFILE", "/dev/null", &settings), 0);
 	assert_string_equal(settings.queue_file, "/dev/null");
 	k2i_values_clear(K2I_SECTION_K2HFTFUSE, &settings);
 }
 
 /* The text that a % stands for can be shorter than its directive. */
-static void test_names_to_be(void **state)
+TEST(test_names_to_be)
 {
 	struct k2i_settings settings = {.port = 0};
 	char text[300];
 
-	(void)state;
 	memset(text, 'n', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FILE_UNIFY", text, &settings), 0);
@@ -144,16 +138,15 @@ static void test_names_to_be(void **state)
 }
 
 /* Saying nothing, in any of its words, asks for nothing that is not there. */
-static void test_refused_and_unused(void **state)
+TEST(test_refused_and_unused)
 {
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	assert_int_equal(parse(K2I_SECTION_SVRNODE, "ENDPOINTS", "", &settings), 0);
 	refused(K2I_SECTION_SVRNODE, "ENDPOINTS", "a:1", "ENDPOINTS is not available");
 }
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
 	static const struct {
 		const char *text, *stored;
@@ -170,7 +163,6 @@ static void test_hosts(void **state)
 	static const char *const paths[] = {"tcp://a", "192.0.2.0/24", "::/0"};
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(hosts) / sizeof(hosts[0]); at++) {
 		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "LISTEN", hosts[at].text, &settings), 0);
 		assert_string_equal(settings.listen_address, hosts[at].stored);
@@ -183,7 +175,7 @@ static void test_hosts(void **state)
 	refused(K2I_SECTION_K2HFTFUSESVR, "CTLADDRESS", "a:1", "; CTLPORT has the port");
 }
 
-static void test_servers(void **state)
+TEST(test_servers)
 {
 	static const char *const right[] = {"a.example", "a:1", "a:65535, b ,[::1]:24224\t[fe80::1%eth0]", ""};
 	static const char *const wrong[] = {":1",   "a:",  "a:0",       "a:65536", "a:1x",
@@ -191,7 +183,6 @@ static void test_servers(void **state)
 					    "a/b",  ",",   "tcp://a:1", "a, b:c",  "u@a:1"};
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(right) / sizeof(right[0]); at++)
 		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FORWARD_SERVER", right[at], &settings), 0);
 	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
@@ -199,7 +190,7 @@ static void test_servers(void **state)
 		refused(K2I_SECTION_K2HFTFUSESVR, "FORWARD_SERVER", wrong[at], "it wants HOST:PORT");
 }
 
-static void test_urls(void **state)
+TEST(test_urls)
 {
 	static const char *const right[] = {"http://a", "https://a:4318/", "http://[::1]:4318/v1/logs",
 					    "HTTP://192.0.2.1/x"};
@@ -208,7 +199,6 @@ static void test_urls(void **state)
 					    "http://a?b", "http://::1"};
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(right) / sizeof(right[0]); at++)
 		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "OTLP_ENDPOINT", right[at], &settings), 0);
 	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
@@ -217,7 +207,7 @@ static void test_urls(void **state)
 }
 
 /* A value may be a secret: a message does not have it. */
-static void test_headers(void **state)
+TEST(test_headers)
 {
 	static const struct {
 		const char *text, *why;
@@ -230,7 +220,6 @@ static void test_headers(void **state)
 		     {"x=1,content-length = secret", "a header that belongs to the request itself"}};
 	struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "OTLP_HEADERS",
 			       "X-Scope = a b ,, Authorization=Bearer a=b, X=", &settings),
 			 0);
@@ -242,33 +231,11 @@ static void test_headers(void **state)
 }
 
 /* A key that has a default always has a value, and may be 0. */
-static void test_set(void **state)
+TEST(test_set)
 {
 	const struct k2i_settings settings = {.port = 0};
 
-	(void)state;
 	assert_true(k2i_value_set(k2i_setting_find(K2I_SECTION_K2HFTFUSE, "TRANSLINECNT"), &settings));
 	assert_false(k2i_value_set(k2i_setting_find(K2I_SECTION_GLOBAL, "PORT"), &settings));
 	assert_false(k2i_value_set(k2i_setting_find(K2I_SECTION_K2HFTFUSE, "K2HFILE"), &settings));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_word_list),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_names_to_be),
-		cmocka_unit_test(test_null_device),
-		cmocka_unit_test(test_refused_and_unused),
-		cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_servers),
-		cmocka_unit_test(test_urls),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_modes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

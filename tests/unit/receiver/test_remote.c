@@ -6,19 +6,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "base/clock.h"
 #include "file_help.h"
 #include "receiver/ledger/ledger.h"
@@ -258,9 +249,10 @@ static void expect_shown(const char *part)
 	free(shown.text);
 }
 
-static void test_delivered_in_order(void **state)
+#define REMOTE_TEST(name) FIXTURE_TEST(name, void *fixture, remote_setup, remote_teardown)
+
+REMOTE_TEST(test_delivered_in_order)
 {
-	(void)state;
 	add(0, 0, "one\ntwo\n");
 	add(8, 0, "three");
 	assert_int_equal(store(16), 0);
@@ -275,9 +267,8 @@ static void test_delivered_in_order(void **state)
 }
 
 /* Those that are left come again, in the same pieces, and nothing behind them before. */
-static void test_left_comes_again(void **state)
+REMOTE_TEST(test_left_comes_again)
 {
-	(void)state;
 	plan[0] = "sl";
 	plan[1] = "";
 	(void)sem_init(&let, 0, 0);
@@ -304,11 +295,10 @@ static void test_left_comes_again(void **state)
 }
 
 /* A group waits while the queue has the window, and its owner is told of room. */
-static void test_full_waits(void **state)
+REMOTE_TEST(test_full_waits)
 {
 	char text[1200];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	(void)sem_init(&let, 0, 0);
@@ -335,12 +325,11 @@ static void test_full_waits(void **state)
 }
 
 /* Each ring has twice what is free: one alone two thirds of the memory, and with it there is some for others. */
-static void test_rings_share(void **state)
+REMOTE_TEST(test_rings_share)
 {
 	char text[1001];
 	unsigned taken = 0, other = 0;
 
-	(void)state;
 	memset(text, 'x', 1000);
 	text[1000] = '\0';
 	remote_close();
@@ -360,9 +349,8 @@ static void test_rings_share(void **state)
 }
 
 /* Refused for good: put aside, with the peer's words, and stored; those beside it are delivered. */
-static void test_refused_is_put_aside(void **state)
+REMOTE_TEST(test_refused_is_put_aside)
 {
-	(void)state;
 	plan[0] = "srs";
 	add(0, 0, "one\n");
 	add(8, 0, "two\n");
@@ -374,9 +362,8 @@ static void test_refused_is_put_aside(void **state)
 }
 
 /* A quarantine without room holds all, and nothing is delivered twice meanwhile. */
-static void test_quarantine_full(void **state)
+REMOTE_TEST(test_quarantine_full)
 {
-	(void)state;
 	plan[0] = "rs";
 	quarantine_error = -EDQUOT;
 	add(0, 0, "one\n");
@@ -388,9 +375,8 @@ static void test_quarantine_full(void **state)
 }
 
 /* A record of three chunks is one, under the last one's position; what stands behind it there is a piece of its own. */
-static void test_pieces_are_joined(void **state)
+REMOTE_TEST(test_pieces_are_joined)
 {
-	(void)state;
 	add(0, K2HFT_CHUNK_CONTINUES, "be");
 	assert_int_equal(store(8), 0);
 	expect_told(0, 8, 0);
@@ -402,9 +388,8 @@ static void test_pieces_are_joined(void **state)
 }
 
 /* The ring's next connection brings again what the queue has. */
-static void test_not_taken_twice(void **state)
+REMOTE_TEST(test_not_taken_twice)
 {
-	(void)state;
 	(void)sem_init(&let, 0, 0);
 	add(0, 0, "one\n");
 	assert_int_equal(store(8), 0);
@@ -421,9 +406,8 @@ static void test_not_taken_twice(void **state)
 }
 
 /* Neither a delivery nor a pause keeps the end; what is left is reported as not stored. */
-static void test_ends_at_once(void **state)
+REMOTE_TEST(test_ends_at_once)
 {
-	(void)state;
 	plan[0] = "sw";
 	add(0, 0, "one\n");
 	add(8, 0, "two\n");
@@ -435,9 +419,8 @@ static void test_ends_at_once(void **state)
 	expect_told(1, 24, -ECANCELED);
 }
 
-static void test_shown(void **state)
+REMOTE_TEST(test_shown)
 {
-	(void)state;
 	plan[0] = "l";
 	add(0, 0, "one\n");
 	expect_shown("\"held\": \"\"");
@@ -457,9 +440,8 @@ static void test_shown(void **state)
 	expect_shown("\"retries\": 1");
 }
 
-static void test_delays(void **state)
+TEST(test_delays)
 {
-	(void)state;
 	assert_int_equal(k2i_remote_delay_ms(0, 0), 100);
 	assert_int_equal(k2i_remote_delay_ms(1, 0), 200);
 	assert_int_equal(k2i_remote_delay_ms(8, 0), 25600);
@@ -468,20 +450,4 @@ static void test_delays(void **state)
 	assert_int_equal(k2i_remote_delay_ms(0, 1500), 1500);
 	assert_int_equal(k2i_remote_delay_ms(9, 1500), 30000);
 	assert_int_equal(k2i_remote_delay_ms(0, UINT64_MAX), 300000);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, remote_setup, remote_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_delivered_in_order),   TEST(test_left_comes_again),
-		TEST(test_full_waits),           TEST(test_rings_share),
-		TEST(test_refused_is_put_aside), TEST(test_quarantine_full),
-		TEST(test_pieces_are_joined),    TEST(test_not_taken_twice),
-		TEST(test_ends_at_once),         TEST(test_shown),
-		cmocka_unit_test(test_delays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
