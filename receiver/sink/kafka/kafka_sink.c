@@ -11,6 +11,7 @@
 #include "receiver/sink/kafka/internal.h"
 #include "receiver/sink/module.h"
 
+#define HELD_WEIGHT 16u
 #define HELD_SHOWN_NS K2I_SECOND_NS /* beyond KAFKA_COMMITMS */
 
 /* Groups ---------------------------------------------------------------------------------------------------------- */
@@ -41,7 +42,8 @@ static int group_take(struct k2i_kafka_sink *kafka, struct k2i_group *group, str
 	}
 	if (!ring->producer)
 		ring->producer = group->thread;
-	if (k2i_room_full(&kafka->room, ring->bytes, &report->owner))
+	/* Many rings whose topic takes nothing, for as long as that lasts, leave room for those of others. */
+	if (k2i_room_full(&kafka->room, ring->bytes * (ring->hold_until_ns ? HELD_WEIGHT : 1), &report->owner))
 		return K2I_SINK_WAITS;
 	copy = k2i_kafka_group_copy(group, ring->handed, report);
 	if (!copy)
