@@ -2,6 +2,8 @@
 /* Messages of Forward, and what a server answers, whatever lengths it says. */
 #include <errno.h>
 
+#include <zlib.h>
+
 #include "unit.h"
 #include "receiver/sink/forward/message.h"
 
@@ -187,6 +189,64 @@ TEST(test_message)
 	assert_int_equal(k2i_message_make(&maker, piece, 0, &from, again), 0);
 	assert_string_not_equal(id, again);
 	free(wanted.bytes);
+	free(piece);
+	maker_end(&maker);
+}
+
+/* CompressedPackedForward: the entries and the id are those of the message that is not compressed. */
+TEST(test_compressed)
+{
+	static const char entries[] = ENTRY("\xa3one") ENTRY("\xa1\r"), tail[] = "\xaa"
+										 "compressed\xa4gzip";
+	static uint8_t plain[1000];
+	struct k2i_message_maker maker = maker_make("t/%F");
+	struct k2i_remote_piece *piece = piece_make("one\n\r\n", 6, false);
+	z_stream stream = {.next_out = plain, .avail_out = sizeof(plain)};
+	char id[K2I_FORWARD_ID_BYTES], again[K2I_FORWARD_ID_BYTES];
+	struct k2i_unpacked value;
+	size_t from = 0, at = 0;
+
+	assert_int_equal(k2i_message_make(&maker, piece, 0, &from, id), 0);
+	maker.compress = true;
+	from = 0;
+	assert_int_equal(k2i_message_make(&maker, piece, 0, &from, again), 0);
+	assert_string_equal(id, again);
+	/* The array, the tag, and then the entries. */
+	for (unsigned number = 0; number < 3; number++)
+		assert_int_equal(k2i_unpack_next(maker.message.bytes, maker.message.count, &at, &value), 1);
+	stream.next_in = (uint8_t *)(uintptr_t)value.bytes;
+	stream.avail_in = value.count;
+	assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
+	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(stream.total_out, sizeof(entries) - 1);
+	assert_memory_equal(plain, entries, sizeof(entries) - 1);
+	(void)inflateEnd(&stream);
+	assert_int_equal(maker.message.bytes[at], 0x83);
+	assert_memory_equal(maker.message.bytes + maker.message.count - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
+	free(piece);
+	maker_end(&maker);
+}
+
+/* A tag is text, and a writer whose pid is not known has none. */
+TEST(test_strange_origin)
+{
+	struct k2i_message_maker maker = maker_make("%F");
+	struct k2i_remote_piece *piece = piece_make("x\n", 2, false);
+	char id[K2I_FORWARD_ID_BYTES];
+	struct k2i_unpacked value;
+	size_t from = 0, at = 1;
+
+	piece->origin.path = "a/\xff.log";
+	piece->origin.writer_pid = 0;
+	assert_int_equal(k2i_message_make(&maker, piece, 0, &from, id), 0);
+	assert_int_equal(k2i_unpack_next(maker.message.bytes, maker.message.count, &at, &value), 1);
+	assert_true(k2i_unpacked_is(&value, "a.?.log"));
+	assert_null(memmem(maker.message.bytes, maker.message.count, "pid", 3));
+	/* The path itself is not changed: it is binary. */
+	assert_non_null(memmem(maker.message.bytes, maker.message.count,
+			       "path\xc4\x07"
+			       "a/\xff.log",
+			       13));
 	free(piece);
 	maker_end(&maker);
 }
