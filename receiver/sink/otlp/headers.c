@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <curl/curl.h>
 
 #include "base/log.h"
 #include "config/remote.h"
-#include "receiver/base/text.h"
 #include "receiver/sink/otlp/peer.h"
+#include "receiver/sink/remote/secret.h"
 
 #define FILE_BYTES_MAX 65536u
 #define BLANKS " \t\r"
@@ -56,31 +53,19 @@ static int headers_split(char *text, const char *separator, const char *where, s
 	return error;
 }
 
-/* The file, terminated, which the caller frees. */
-static int file_read(const char *file, char **text)
+static int file_take(const char *file, struct curl_slist **list)
 {
-	int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat about;
-	ssize_t count = -1;
+	char *text = calloc(1, FILE_BYTES_MAX);
+	const char *why;
+	int error;
 
-	if (descriptor < 0)
-		return header_fail(file, k2i_text_error(-errno));
-	*text = NULL;
-	if (fstat(descriptor, &about) < 0 || !S_ISREG(about.st_mode))
-		(void)header_fail(file, "it is not a file");
-	else if (about.st_mode & (S_IRWXG | S_IRWXO))
-		(void)header_fail(file, "other users have access to it; run chmod 600");
-	else if ((*text = calloc(1, FILE_BYTES_MAX + 1)) == NULL)
-		(void)header_fail(file, k2i_text_error(-ENOMEM));
-	else if ((count = read(descriptor, *text, FILE_BYTES_MAX)) < 0)
-		(void)header_fail(file, k2i_text_error(-errno));
-	(void)close(descriptor);
-	if (count >= 0 && count < (ssize_t)FILE_BYTES_MAX && strlen(*text) == (size_t)count)
-		return 0;
-	if (count >= 0)
-		(void)header_fail(file, "it is too long, or no text; it has a header in each line: NAME=VALUE");
-	free(*text);
-	return -EINVAL;
+	if (!text)
+		return -ENOMEM;
+	error = k2i_secret_read(file, text, FILE_BYTES_MAX, &why);
+	error = error ? header_fail(file, why) : headers_split(text, "\n", file, list);
+	explicit_bzero(text, FILE_BYTES_MAX);
+	free(text);
+	return error;
 }
 
 int k2i_otlp_headers_add(const struct k2i_settings *settings, struct curl_slist **list)
@@ -93,13 +78,5 @@ int k2i_otlp_headers_add(const struct k2i_settings *settings, struct curl_slist 
 		error = text ? headers_split(text, ",", "OTLP_HEADERS", list) : -ENOMEM;
 		free(text);
 	}
-	if (!error && settings->otlp_headers_file) {
-		error = file_read(settings->otlp_headers_file, &text);
-		if (error)
-			return error;
-		error = headers_split(text, "\n", settings->otlp_headers_file, list);
-		explicit_bzero(text, FILE_BYTES_MAX);
-		free(text);
-	}
-	return error;
+	return !error && settings->otlp_headers_file ? file_take(settings->otlp_headers_file, list) : error;
 }
