@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 from common.bench_run import measure
 from common.receiver import BIN, Receiver, wait_for
@@ -22,9 +21,9 @@ if "thread" in os.environ.get("SANITIZER", ""):
 
 
 class Gateway(Receiver):
-    def __init__(self, work, brokers, topic, more="", commit_ms=20):
+    def __init__(self, work, brokers, topic, more="", commit_ms=20, kind="kafka"):
         os.makedirs(work)
-        super().__init__(work, "SSL = no\nCTLPORT = 0", f"TYPE = kafka\nSTATEDIR = {work}/state\nKAFKA_BROKERS = {brokers}\n"
+        super().__init__(work, "SSL = no\nCTLPORT = 0", f"TYPE = {kind}\nSTATEDIR = {work}/state\nKAFKA_BROKERS = {brokers}\n"
                          f"KAFKA_TOPIC = {topic}\nKAFKA_COMMITMS = {commit_ms}\nKAFKA.linger.ms = 1\n{more}")
 
 
@@ -136,16 +135,29 @@ def topic_refused(brokers, gateway):
     assert len(brokers.messages("refused", 1)) == 1
 
 
-def brokers_away(brokers, gateway):
+def brokers_away(brokers, work):
+    """Files go on meanwhile: they get the windows of senders."""
+    gateway = Gateway(work, brokers.at, "%f", "WINDOW = 4M\nFRAMEMAX = 2M\nBUFFERMAX = 32M", kind="file, kafka")
+    lines = [b"%d %s" % (number, b"x" * 900) for number in range(4800)] # the brokers keep 5 MB
+    data = b"".join(line + b"\n" for line in lines)
+
+    def written():
+        return os.path.exists(f"{work}/out/away") and os.path.getsize(f"{work}/out/away")
+
     for number in (1, 2, 3):
         brokers.tell(f"down {number}")
-    held = push(gateway, "away", b"record\n")
-    time.sleep(0.5)
-    assert held.poll() is None
+    held = push(gateway, "away", data)
+    wait_for("the window", lambda: written() and written() > 3700000)
+    others = push(gateway, "other.away", b"record\n")
+    wait_for("another sender's", lambda: os.path.exists(f"{work}/out/other.away"))
+    assert held.poll() is None and others.poll() is None and written() < len(data)
     for number in (1, 2, 3):
         brokers.tell(f"up {number}")
-    assert held.wait(60) == 0
-    assert len(brokers.messages("away", 1)) == 1
+    assert held.wait(60) == 0 and others.wait(60) == 0
+    assert [fields[-1] for fields in brokers.messages("away", len(lines))] == lines
+    with open(f"{work}/out/away", "rb") as file:
+        assert file.read() == data
+    return gateway
 
 
 def main():
@@ -159,7 +171,7 @@ def main():
             moves(brokers, work, *gateways)
             measured(brokers, work)
             topic_refused(brokers, gateways[1])
-            brokers_away(brokers, gateways[0])
+            gateways.append(brokers_away(brokers, f"{work}/e"))
             gateways.append(queue_full(brokers, f"{work}/c"))
             gateways.append(ring_full(brokers, f"{work}/d"))
             for gateway in gateways:
