@@ -8,19 +8,20 @@
 A receiver and three senders (k2hft push, an application of the library, a mount) go on as in faults.py. At each point
 the process whose turn it is dies, once in one lap and five times in a row in another; it is started again, or its
 keeper does it. Half of the laps are at level synced. A point that is never reached is a failure.
-Records that go to a server of Forward or OTLP may come there again: see parts/peer.py. --seconds: a sample of
+Records that go to a server of Forward or OTLP may come there again: see parts/peer.py. Points of kafka are left out without a real broker
+(K2HFT_KAFKA, see tests/net/bed/kafka.py). --seconds: a sample of
 the points, until the time is over. B is a build with K2I_CRASH_POINTS.
 """
 import sys
 
-from parts.crash import POINTS, REMOTE, Crash, Plan
+from parts.crash import KAFKA, POINTS, REMOTE, Crash, Plan
 from parts.harness import Harness, options_of, parser_of, run
-from parts.peer import KINDS, missing
+from parts.peer import KINDS, kafka_missing, missing
 from parts.world import World
 
 LAPS_IN_WORLD = 15
 # Points that need a world of their own.
-OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", "receivers", *REMOTE)
+OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", "receivers", *KAFKA, *REMOTE)
 
 
 class Crashes(Harness):
@@ -31,6 +32,9 @@ class Crashes(Harness):
             point = POINTS[name]
             if point.need in REMOTE and missing(self.options.build):
                 self.reasons["modules"] = f"SKIP: {name}: no module {', '.join(missing(self.options.build))}"
+                continue
+            if point.need in KAFKA and kafka_missing(self.options.build):
+                self.reasons["kafka"] = f"SKIP: {name}: {kafka_missing(self.options.build)}"
                 continue
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
@@ -59,6 +63,9 @@ class Crashes(Harness):
             world.relayed = True
         elif kind in REMOTE:
             world.send_remote({"remote": chance.choice(KINDS), "refused": "otlp"}.get(kind, kind), kind == "refused")
+        elif kind in KAFKA:
+            world.send_remote("kafka")
+            world.files = world.files if kind == "kafka" else None  # a ledger that is lost repeats files
         elif kind == "lanes":
             world.have_twin()
         elif kind == "receivers":

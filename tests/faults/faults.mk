@@ -15,7 +15,7 @@ check-net: deps         ## several hosts: scenarios of tests/net with their long
 # The build in which processes can be made to die at each point of the tables crash.def.
 B_CRASH := build-crash
 crash-build: deps
-	$(call remake) B=$(B_CRASH) CPPFLAGS='$(CPPFLAGS) -DK2I_CRASH_POINTS' all $(addprefix $(B_CRASH)/tests/tools/,moving_send ring_client wire_send)
+	$(call remake) B=$(B_CRASH) CPPFLAGS='$(CPPFLAGS) -DK2I_CRASH_POINTS' all $(addprefix $(B_CRASH)/tests/tools/,kafka_mock moving_send ring_client wire_send)
 check-crash: crash-build ## death at each point of the tables crash.def, once and five times; SEED JOBS RECORD=1
 	$(Q)B=$(B_CRASH) tests/faults/crash.py $(in_jobs)
 

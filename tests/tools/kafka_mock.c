@@ -59,6 +59,18 @@ static void message_print(const rd_kafka_message_t *message)
 	(void)printf("\n");
 }
 
+static int32_t partitions_count(rd_kafka_t *handle, rd_kafka_topic_t *topic)
+{
+	const struct rd_kafka_metadata *metadata;
+	int count = 0;
+
+	if (rd_kafka_metadata(handle, 0, topic, &metadata, 10000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+		count = metadata->topic_cnt ? metadata->topics[0].partition_cnt : 0;
+		rd_kafka_metadata_destroy(metadata);
+	}
+	return count;
+}
+
 static int topic_read(const char *brokers, const char *name, long count)
 {
 	char reason[512];
@@ -66,12 +78,14 @@ static int topic_read(const char *brokers, const char *name, long count)
 	rd_kafka_t *handle;
 	rd_kafka_topic_t *topic;
 	rd_kafka_message_t *message;
+	int32_t partitions;
 
 	(void)rd_kafka_conf_set(conf, "bootstrap.servers", brokers, reason, sizeof(reason));
 	(void)rd_kafka_conf_set(conf, "enable.partition.eof", "true", reason, sizeof(reason));
 	handle = rd_kafka_new(RD_KAFKA_CONSUMER, conf, reason, sizeof(reason));
 	topic = rd_kafka_topic_new(handle, name, NULL);
-	for (int32_t partition = 0; count > 0 && partition < 4; partition++) {
+	partitions = partitions_count(handle, topic);
+	for (int32_t partition = 0; count > 0 && partition < partitions; partition++) {
 		(void)rd_kafka_consume_start(topic, partition, RD_KAFKA_OFFSET_BEGINNING);
 		while ((message = rd_kafka_consume(topic, partition, 10000)) != NULL && !message->err) {
 			message_print(message);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "receiver/sink/kafka/internal.h"
 
 struct claim {
@@ -132,6 +133,7 @@ static int claim_put(const struct claim *claim, rd_kafka_t *handle, char *reason
 	error = k2i_kafka_transaction_commit(producer, handle, reason);
 	if (error)
 		return -EAGAIN;
+	K2I_CRASH(kafka_claimed);
 	(void)pthread_mutex_lock(&kafka->mutex);
 	rings_own(producer);
 	(void)pthread_mutex_unlock(&kafka->mutex);

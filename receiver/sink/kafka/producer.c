@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/condition.h"
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "receiver/sink/kafka/internal.h"
@@ -330,11 +331,14 @@ static int transaction_end(struct k2i_kafka_producer *producer, rd_kafka_resp_er
 		failure_text(producer, error, reason);
 		result = k2i_kafka_transaction_abort(producer, producer->handle, reason);
 	} else {
+		K2I_CRASH(kafka_positions_put);
 		result = k2i_kafka_transaction_commit(producer, producer->handle, reason);
 	}
 	if (result)
 		return transaction_failed(producer, result, reason);
+	K2I_CRASH(kafka_committed);
 	groups_committed(producer);
+	K2I_CRASH(kafka_reported);
 	return 0;
 }
 
@@ -348,6 +352,7 @@ static int transaction_begin(struct k2i_kafka_producer *producer, struct transac
 		k2i_kafka_reason(reason, "a transaction can't begin", began, producer);
 		return transaction_failed(producer, -ESTALE, reason);
 	}
+	K2I_CRASH(kafka_begun);
 	transaction->end_ns = k2i_clock_now_ns() + producer->kafka->settings->kafka_commit_ms * K2I_MILLISECOND_NS;
 	return 0;
 }
@@ -369,6 +374,7 @@ static int transaction_run(struct k2i_kafka_producer *producer, char *reason)
 		group->ring->sent_position = group->position;
 		transaction.bytes += group->bytes;
 		error = group_produce(producer, group);
+		K2I_CRASH(kafka_produced);
 		(void)rd_kafka_poll(producer->handle, 0);
 		error = error ? error : producer->refused;
 	}
@@ -394,8 +400,10 @@ static int handle_open(struct k2i_kafka_producer *producer, char *reason)
 	if (!producer->handle)
 		return -EAGAIN;
 	error = k2i_kafka_transactions_begin(producer, producer->handle, reason);
+	K2I_CRASH(kafka_id_taken);
 	if (!error)
 		error = k2i_kafka_rings_look(producer, reason);
+	K2I_CRASH(kafka_positions_read);
 	if (!error) {
 		producer->positions = rd_kafka_topic_new(producer->handle, topic, NULL);
 		error = producer->positions ? 0 : -EAGAIN;

@@ -27,6 +27,7 @@ AREA_BYTES = (0, 1 << 16, 1 << 20)  # of a build with crash points; the first is
 STALL_S = 0.3
 REACHED_S = 60
 REMOTE = ("remote", "forward", "otlp", "refused")
+KAFKA = ("kafka", "opened", "claimed")
 ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver": ("receiver",)}
 
 
@@ -162,7 +163,7 @@ class Crash(Fault):
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
         before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
-        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged", "relay", *REMOTE)
+        hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged", "relay", "kafka", *REMOTE)
         steps = []
         for number in range(self.times):
             steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]
@@ -179,7 +180,7 @@ class Crash(Fault):
             self.again()
         elif self.point.need == "damage":
             self.sender.go()
-        elif self.point.need == "restart":
+        elif self.point.need in ("restart", "opened", "claimed"):
             self.restart()
         until = time.monotonic() + REACHED_S
         while self.plan.step() < len(steps):
@@ -230,6 +231,8 @@ class Crash(Fault):
         if not receiver.alive():
             if receiver.child.returncode not in (-signal.SIGKILL, 0 if self.point.need == "end" else None):
                 raise Trouble(f"the receiver ended with status {receiver.child.returncode}; {receiver.last_lines()}")
+            if self.point.need == "claimed":
+                self.at.identity_lose()
             self.at.receiver_spawn()
         elif self.point.need in ASKED and self.asked is not receiver and "listening on" in receiver.said():
             self.asked = receiver

@@ -199,9 +199,8 @@ def remote_end(lap):
     peer = lap.world.peer
     for sender in lap.senders():
         sender.finish(60)
-    peer.quarantine_take(lap.world.path("state/quarantine"))
-    peer.forget()
-    problems = peer.problems + getattr(peer.server, "problems", [])
+    peer.settle(lap.world.path("state"))
+    problems = [*peer.problems, *getattr(peer.server, "problems", [])]
     if problems:
         raise Trouble(f"the peer: {problems[0]}")
 

@@ -71,6 +71,8 @@ class Lap:
         return not self.problems
 
     def arriving(self):
+        if self.world.remote == "kafka":
+            return True  # it is looked at in the end
         there = (any(map(os.path.exists, self.paths_of(self.output_of(sender)))) for sender in self.senders())
         return all(there) or not self.busy()
 

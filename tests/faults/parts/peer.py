@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The other side of TYPE = forward and otlp: what arrives there is written to files as a receiver does, once.
+"""The other side of TYPE = forward, otlp and kafka: what arrives there is written to files as a receiver does, once.
 
-Both may bring a record again, and only as they say: a message of Forward with the chunk id and the contents that it had,
+The first two may bring a record again, and only as they say: a message of Forward with the chunk id and the contents that it had,
 a record of OTLP with its ring and position. Without those that came again each stream must be there once and in order.
 """
 import gzip
 import hashlib
 import os
+import subprocess
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
 from common.forward import Server, pack, unpack_all  # noqa: E402 (the folder of other tests)
 from common.otlp import Answer, Collector, records_of  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "net"))
+from bed.kafka import broker, kafka_missing  # noqa: E402
 
 KINDS = ("forward", "otlp")
 REFUSED_OF = 8  # requests, one is refused for good
@@ -126,5 +129,37 @@ class Peer:
             with open(self.path(name), "wb") as file:
                 file.writelines(body + b"\n" for _, body in sorted(self.kept[name].items()))
 
+    def settle(self, state):
+        """All is acknowledged."""
+        self.quarantine_take(os.path.join(state, "quarantine"))
+        self.forget()
+
     def close(self):
         self.server.close()
+
+
+class Kafka:
+    """A real broker: brokers of librdkafka's tests show also what is not committed. All that readers of what is committed
+    see is written, when all is acknowledged."""
+    problems = ()
+
+    def __init__(self, work, folder, tools):
+        self.folder, self.tools = folder, tools
+        self.server = broker(work, partitions=1)
+        self.taken = 0
+
+    def settle(self, _state):
+        read = subprocess.run([os.path.join(self.tools, "kafka_mock"), "read", self.server.address, "logs", "1000000000"],
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120)
+        messages = read.stdout.split(b"\n")[:-1]
+        for message in messages[self.taken:]:
+            fields = message.split(b"\t")
+            (name,) = (field[len(b"path="):].decode() for field in fields if field.startswith(b"path="))
+            path = os.path.join(self.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "ab") as file:
+                file.write(fields[-1] + (b"" if b"part=begin" in fields or b"part=middle" in fields else b"\n"))
+        self.taken = len(messages)
+
+    def close(self):
+        """It is a process of the harness."""

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from .network import Link
-from .peer import KINDS, Peer
+from .peer import KINDS, Kafka, Peer
 from .process import Process, Trouble, children_of, name_of, quiet, wait_until
 from .proxy import Proxy
 
@@ -203,17 +203,27 @@ class World:
         self.remote, self.refuses_some, self.unify = kind, refuses_some, False
         self.files = self.path("files") if self.random.random() < 0.5 else None
 
+    def identity_lose(self):
+        """The receiver becomes another one, to which the rings come."""
+        shutil.rmtree(self.path("state"), ignore_errors=True)
+
     def remote_make(self):
         """What the receiver has instead of files, or besides; the peer writes those that are looked at."""
-        self.peer = Peer(self.remote, self.output, self.random)
-        self.peer.refuses_some = self.refuses_some
-        self.peer_wire = Proxy(("127.0.0.1", self.peer.port), self.random)
-        words = {"forward": "FORWARD_SERVER = 127.0.0.1:{0}\nFORWARD_ACK_TIMEOUT_MS = 1000\nFORWARD_COMPRESS = {1}\n",
-                 "otlp": "OTLP_ENDPOINT = http://127.0.0.1:{0}\nOTLP_TIMEOUT_MS = 1000\nOTLP_COMPRESS = {1}\n"}[self.remote]
+        if self.remote == "kafka":
+            self.peer = Kafka(self.folder, self.output, self.tools)
+            place = self.peer.server.address
+        else:
+            self.peer = Peer(self.remote, self.output, self.random)
+            self.peer.refuses_some = self.refuses_some
+            self.peer_wire = Proxy(("127.0.0.1", self.peer.port), self.random)
+            place = f"127.0.0.1:{self.peer_wire.port}"
+        words = {"kafka": "KAFKA_BROKERS = {0}\nKAFKA_TOPIC = logs\nKAFKA_COMMITMS = 20\nKAFKA.compression.type = {1}\n",
+                 "forward": "FORWARD_SERVER = {0}\nFORWARD_ACK_TIMEOUT_MS = 1000\nFORWARD_COMPRESS = {1}\n",
+                 "otlp": "OTLP_ENDPOINT = http://{0}\nOTLP_TIMEOUT_MS = 1000\nOTLP_COMPRESS = {1}\n"}[self.remote]
         with open(self.path("server.ini"), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\n"
                        + (f"TYPE = file, {self.remote}\nFILE_BASEDIR = {self.files}\n" if self.files else f"TYPE = {self.remote}\n") +
-                       f"STATEDIR = {self.path('state')}\n" + words.format(self.peer_wire.port, self.random.choice(("gzip", "none"))))
+                       f"STATEDIR = {self.path('state')}\n" + words.format(place, self.random.choice(("gzip", "none"))))
 
     def last_start(self):
         self.last = Process("last", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("last.ini"), "--listen",

@@ -13,14 +13,17 @@ JARS = os.environ.get("K2HFT_KAFKA", "")
 HEAP = "-Xmx512m"
 
 
+def kafka_missing(build):
+    """Why there is no broker; else None. K2HFT_KAFKA: a folder with the jars of Apache Kafka 4, as
+    mvn dependency:copy-dependencies brings them for org.apache.kafka:kafka_2.13."""
+    return ("Java is not installed" if not shutil.which("java") else
+            "K2HFT_KAFKA names no folder with the jars of Apache Kafka" if not os.path.isdir(JARS) else
+            "kafka.so is not built: librdkafka is not installed" if not os.path.exists(f"{build}/lib/k2hft/kafka.so") else None)
+
+
 def skip_without_kafka():
-    """K2HFT_KAFKA: a folder with the jars of Apache Kafka 4, as mvn dependency:copy-dependencies brings them for
-    org.apache.kafka:kafka_2.13."""
-    reason = ("Java is not installed" if not shutil.which("java") else
-              "K2HFT_KAFKA names no folder with the jars of Apache Kafka" if not os.path.isdir(JARS) else
-              "kafka.so is not built: librdkafka is not installed" if not os.path.exists(f"{BIN}/../lib/k2hft/kafka.so") else None)
-    if reason:
-        print(f"SKIP: {reason}")
+    if kafka_missing(f"{BIN}/.."):
+        print(f"SKIP: {kafka_missing(f'{BIN}/..')}")
         sys.exit(77)
 
 
