@@ -333,6 +333,7 @@ int k2i_lane_ring_keep(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 int k2i_lane_client_open(struct k2i_mount *mount, const struct k2i_sender_config *config, struct k2i_mount_lane *lane)
 {
 	struct k2hft_client_options options;
+	char archive[PATH_MAX];
 	int status;
 
 	/* The last worker alone closes its client in good order. */
@@ -343,6 +344,11 @@ int k2i_lane_client_open(struct k2i_mount *mount, const struct k2i_sender_config
 	options.others = lane->others;
 	options.others_count = lane->others_count;
 	options.failover_ms = config->options.failover_ms;
+	if (options.archive_path && mount->lanes.takers > 1) {
+		(void)snprintf(archive, sizeof(archive), "%s.%s", options.archive_path,
+			       mount->lanes.names[lane->index]);
+		options.archive_path = archive;
+	}
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
 	status = k2hft_client_open(lane->ring, &options, &lane->client);

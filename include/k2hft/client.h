@@ -69,13 +69,15 @@ struct k2hft_client_options {
 	const struct k2hft_target *others;
 	uint32_t others_count;
 	uint32_t failover_ms; /* 0: K2HFT_FAILOVER_MS_DEFAULT; at least K2HFT_FAILOVER_MS_MIN */
+	/* A file that each record is appended to before it is sent first, see k2hft_client_open(3). NULL: none. */
+	const char *archive_path;
 };
 #define K2HFT_FAILOVER_MS_DEFAULT 10000u
 #define K2HFT_FAILOVER_MS_MIN 100u
 #define K2HFT_CLIENT_OPTIONS_INIT                                                                                      \
 	{                                                                                                              \
 		sizeof(struct k2hft_client_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, \
-			0                                                                                              \
+			0, NULL                                                                                        \
 	}
 /* No other client will have the ring after this one: k2hft_client_close tells the receiver, which then forgets it. */
 #define K2HFT_CLIENT_RING_ENDS 1u

@@ -98,14 +98,15 @@ struct k2hft_ring_stats {
 	uint64_t refused_writes;    /* calls of k2hft_writer_write and _lines that returned an error */
 	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
 	uint64_t moves, settled_records, retracted_records; /* as in struct k2hft_client_stats, of all clients */
-	uint64_t waiting_producers; /* in k2hft_ring_space_wait now; those of a killed process count on */
+	uint64_t unarchived_records; /* sent and not put into archive_path of struct k2hft_client_options: it failed */
+	uint64_t waiting_producers;  /* in k2hft_ring_space_wait now; those of a killed process count on */
 };
 
 /* An initialiser with the size set and all else as 0. */
 #define K2HFT_RING_STATS_INIT                                                                                          \
 	{                                                                                                              \
 		sizeof(struct k2hft_ring_stats), {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                    \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                 \
 	}
 
 /*

@@ -65,11 +65,13 @@ struct k2hft_sender_options {
 	/* Streams whose names begin with one of these texts are not sent: their records are taken and counted. */
 	uint32_t except_count;
 	const char *const *except;
+	/* As in struct k2hft_client_options; of several receivers each has a file, named archive_path, a dot, HOST:PORT. */
+	const char *archive_path;
 };
 #define K2HFT_SENDER_OPTIONS_INIT                                                                                      \
 	{                                                                                                              \
 		sizeof(struct k2hft_sender_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, \
-			0, 0, 0, 0, NULL                                                                               \
+			0, 0, 0, 0, NULL, NULL                                                                         \
 	}
 #define K2HFT_TARGETS_MAX 256u
 #define K2HFT_REPLICA_NONE UINT32_MAX

@@ -188,6 +188,7 @@ static int frame_set(struct k2hft_client *client, const struct k2hft_span *span,
 				    .gap_bytes = (uint32_t)(span->position - client->positions.announced),
 				    .position = span->position};
 
+	k2i_client_archive(client, span, now_ns);
 	output->body = span->data;
 	output->body_bytes = span->bytes;
 	body_compress(client, &frame, now_ns);

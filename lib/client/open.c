@@ -83,6 +83,7 @@ static void client_free(struct k2hft_client *client)
 	(void)pthread_mutex_destroy(&client->published.lock);
 	k2i_targets_free(client->targets.list, client->targets.count);
 	k2i_client_tls_free(client->targets.tls);
+	k2i_client_archive_end(client);
 	free(client->data.compressed);
 	free(client);
 }
@@ -104,7 +105,7 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 		return -ENOMEM;
 	opened->ring = ring;
 	opened->options = known;
-	opened->wake.epoll = opened->wake.interrupt = opened->dial.transport.descriptor =
+	opened->archive.descriptor = opened->wake.epoll = opened->wake.interrupt = opened->dial.transport.descriptor =
 		opened->side.dial.transport.descriptor = -1;
 	(void)pthread_mutex_init(&opened->lease.running, NULL);
 	(void)pthread_mutex_init(&opened->published.lock, NULL);
@@ -113,6 +114,8 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 	name_copy(opened);
 	if (error == 0)
 		error = descriptors_open(opened);
+	if (error == 0)
+		error = k2i_client_archive_begin(opened);
 	if (error == 0 && !k2i_ring_client_enter(ring))
 		error = -EBUSY;
 	opened->dial.epoll = opened->side.dial.epoll = opened->wake.epoll;

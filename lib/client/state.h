@@ -169,6 +169,15 @@ struct k2i_client_data { /* data.c */
 	struct k2i_log_limit expired_limit, repair_limit, claim_limit, memory_limit;
 };
 
+struct k2i_client_archive { /* archive.c */
+	char *path;         /* NULL: none */
+	int descriptor;     /* -1: it could not be opened */
+	int error;          /* of that */
+	uint64_t looked_ns; /* at its name */
+	struct k2i_ring_archive file;
+	struct k2i_log_limit limit;
+};
+
 struct k2i_client_input { /* receive.c */
 	uint8_t bytes[K2I_CLIENT_INPUT_BYTES];
 	size_t count;
@@ -224,6 +233,7 @@ struct k2hft_client {
 	struct k2i_client_sent sent;
 	struct k2i_client_streams streams;
 	struct k2i_client_output output;
+	struct k2i_client_archive archive;
 	struct k2i_client_input input;
 	struct k2i_client_lease lease;
 	struct k2i_client_published published;
@@ -320,6 +330,14 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
 /* Nothing more is cut before the ring wakes the client, if it is the ring that is empty. 0, or -EIO. */
 int k2i_client_ring_sleep(struct k2hft_client *client, uint64_t now_ns);
+
+/*
+ * archive.c: puts records that are about to be sent first into the archive; nothing that fails there keeps them from being
+ * sent. At the opening: -ENOMEM; and at the end.
+ */
+void k2i_client_archive(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns);
+int k2i_client_archive_begin(struct k2hft_client *client);
+void k2i_client_archive_end(struct k2hft_client *client);
 
 /* claim.c: whether there is a hook to ask the owners of claims by, and it is not too soon; calls it. */
 bool k2i_client_claims_askable(const struct k2hft_client *client, uint64_t now_ns);

@@ -116,6 +116,7 @@ int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_conf
 	ring_from_settings(settings, config);
 	config->options.except = (const char *const *)settings->except;
 	config->options.except_count = (uint32_t)settings->except_count;
+	config->options.archive_path = settings->archive_file;
 	config->options.full = settings->full;
 	config->options.compress = settings->compress;
 	config->options.batch_records_max = settings->batch_records_max;

@@ -171,6 +171,8 @@ const char *k2i_settings_below(const struct k2i_settings *settings, const char *
 
 	if (settings->queue_file && leads_below(settings->queue_file, mount_point))
 		return settings->queue_file;
+	if (settings->archive_file && leads_below(settings->archive_file, mount_point))
+		return settings->archive_file;
 	for (size_t number = 0; number < settings->server_count && !below; number++)
 		below = tls_below(settings, &settings->servers[number], mount_point);
 	return below;

@@ -131,6 +131,7 @@ struct k2i_settings {
 	bool broadcast; /* K2HTPDTOR_BROADCAST */
 	char **except;  /* K2HTPDTOR_EXCEPT_KEY: streams whose names begin so are not sent */
 	size_t except_count;
+	char *archive_file; /* K2HTPDTOR_FILE */
 	/* K2HFTFUSE */
 	bool fuse_present;
 	uint64_t copies;                /* COPIES */

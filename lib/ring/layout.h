@@ -23,6 +23,7 @@
 #define K2I_RING_LAYOUT 2u
 #define K2I_RING_FEATURE_COUNTS UINT64_C(1) /* of the compatible ones */
 #define K2I_RING_FEATURE_RECEIVERS UINT64_C(2)
+#define K2I_RING_FEATURE_ARCHIVE UINT64_C(4)
 #define K2I_SLOT_COUNT 1024u
 
 /* Two lines of 64 bytes: processors fetch them in pairs, so one line alone does not keep writers apart. */
@@ -93,6 +94,12 @@ struct k2i_ring_header {
 	struct {
 		alignas(K2I_LINE_BYTES) _Atomic uint64_t words[K2I_RING_RECEIVERS_WORDS];
 	} receivers[2];
+
+	/* K2I_RING_FEATURE_ARCHIVE: see archive.c. Written by the consumer. */
+	alignas(K2I_LINE_BYTES) _Atomic uint64_t archived; /* a position, and in its lowest bit which file counts */
+	struct k2i_ring_archived {
+		_Atomic uint64_t device, inode, bytes;
+	} archive[2];
 };
 
 /*
@@ -186,6 +193,7 @@ static_assert(offsetof(struct k2i_ring_header, place) == 6 * K2I_LINE_BYTES + 48
 static_assert(offsetof(struct k2i_ring_header, streams_used) == 7 * K2I_LINE_BYTES, "layout 2");
 static_assert(offsetof(struct k2i_ring_header, counts) == 8 * K2I_LINE_BYTES, "layout 2");
 static_assert(offsetof(struct k2i_ring_header, receivers) == 12 * K2I_LINE_BYTES, "layout 2");
+static_assert(offsetof(struct k2i_ring_header, archived) == 16 * K2I_LINE_BYTES, "layout 2");
 static_assert(K2I_RING_COUNT_COUNT <= K2I_RING_COUNT_ROOM, "room for every count");
 static_assert(offsetof(struct k2i_ring_header, uuid) == 56, "layout 2");
 static_assert(sizeof(struct k2i_slot) == 64, "a slot is a line");

@@ -56,6 +56,7 @@
  *	13   streams_locked     end of a declaration         declare                    the table
  *	14   has_client         end of a client              begin of the next          the consumer's own positions
  *	15   limit              k2hft_ring_limit             consumer                   that what is before it was noted elsewhere
+ *	16   archived           a chunk is archived          the next consumer          the file that it counts
  *
  * 6 and 7 are sequentially consistent accesses on both sides, not fences: a commit's mark and its look at `sleeping`
  * can't pass each other, nor can the consumer's store and its look at the mark.

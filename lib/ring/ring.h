@@ -24,7 +24,7 @@
 		    sizeof(uint64_t)))
 #define K2I_RING_COUNT_CLIENT K2I_RING_COUNT_AT(connects)
 #define K2I_RING_COUNT_CLIENT_COUNT (K2I_RING_COUNT_AT(compressed_frames) + 1 - K2I_RING_COUNT_CLIENT)
-#define K2I_RING_COUNT_COUNT (K2I_RING_COUNT_AT(retracted_records) + 1)
+#define K2I_RING_COUNT_COUNT (K2I_RING_COUNT_AT(unarchived_records) + 1)
 
 /* Adds to the count that is called `name`. Any thread of any process. */
 #define k2i_ring_count(ring, name, more) k2i_ring_count_at(ring, K2I_RING_COUNT_AT(name), more)
@@ -109,6 +109,13 @@ struct k2i_ring_receivers {
 };
 void k2i_ring_receivers(const struct k2hft_ring *ring, struct k2i_ring_receivers *receivers);
 int k2i_ring_receivers_set(struct k2hft_ring *ring, const struct k2i_ring_receivers *receivers);
+
+/* Chunks below `position` are in an archive, or can't be any more; that file had so many bytes then. For the consumer. */
+struct k2i_ring_archive {
+	uint64_t position, device, inode, bytes;
+};
+void k2i_ring_archive(const struct k2hft_ring *ring, struct k2i_ring_archive *archive);
+void k2i_ring_archive_set(struct k2hft_ring *ring, const struct k2i_ring_archive *archive);
 
 /* For a move to another receiver. Returns the new epoch. */
 uint64_t k2i_ring_epoch_raise(struct k2hft_ring *ring);

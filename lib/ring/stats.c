@@ -11,7 +11,7 @@ static uint64_t word(_Atomic uint64_t *from)
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static_assert(offsetof(struct k2hft_ring_stats, retracted_records) + 2 * sizeof(uint64_t) ==
+static_assert(offsetof(struct k2hft_ring_stats, unarchived_records) + 2 * sizeof(uint64_t) ==
 		      sizeof(struct k2hft_ring_stats),
 	      "the counts are the last fields but one");
 

@@ -68,6 +68,7 @@ void k2i_lane_close(struct k2i_lane *lane)
 	k2i_turnstile_destroy(&lane->room);
 	k2i_target_free(&lane->target);
 	free(lane->ring_path);
+	free(lane->archive_path);
 	free(lane);
 }
 

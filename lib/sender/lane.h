@@ -26,7 +26,8 @@ struct k2i_lane {
 	struct k2i_turnstile room;   /* of writers that wait for room in the ring */
 	struct k2hft_target target;  /* the home, a copy; no host: somebody else's */
 	char home[K2I_SPREAD_HOME_BYTES];
-	char *ring_path; /* of a file with a name that others find; NULL: there is none */
+	char *ring_path;    /* of a file with a name that others find; NULL: there is none */
+	char *archive_path; /* likewise */
 
 	/* Under the sender's mutex. */
 	bool removed;        /* its home is no receiver of the sender any more: no new chunks, and it ends */

@@ -66,16 +66,16 @@ static bool has_file(const struct k2hft_sender *sender)
 	return sender->options.ring_path && !(sender->options.ring_flags & K2HFT_RING_TEMPORARY);
 }
 
-/* The name of the ring's file: the single lane has the one that the options say. */
-static int lane_path(const struct k2hft_sender *sender, struct k2i_lane *lane, bool single)
+/* The name of a file of the lane: the single one has the one that the options say. */
+static int lane_path(const struct k2i_lane *lane, const char *path, bool single, char **made)
 {
-	if (!has_file(sender))
+	if (!path)
 		return 0;
 	if (single)
-		lane->ring_path = strdup(sender->options.ring_path);
-	else if (asprintf(&lane->ring_path, "%s.%s", sender->options.ring_path, lane->home) < 0)
-		lane->ring_path = NULL;
-	return lane->ring_path ? 0 : -ENOMEM;
+		*made = strdup(path);
+	else if (asprintf(made, "%s.%s", path, lane->home) < 0)
+		*made = NULL;
+	return *made ? 0 : -ENOMEM;
 }
 
 static int lane_ring_open(const struct k2hft_sender *sender, struct k2i_lane *lane)
@@ -105,8 +105,10 @@ int k2i_sender_lane_make(struct k2hft_sender *sender, const struct k2hft_target 
 
 	if (status == 0) {
 		k2i_spread_home(target->host, target->port, lane->home);
-		status = lane_path(sender, lane, single);
+		status = lane_path(lane, has_file(sender) ? sender->options.ring_path : NULL, single, &lane->ring_path);
 	}
+	if (status == 0)
+		status = lane_path(lane, sender->options.archive_path, single, &lane->archive_path);
 	if (status == 0)
 		status = lane_ring_open(sender, lane);
 	if (status && lane)
@@ -175,6 +177,7 @@ int k2i_sender_lane_start(struct k2hft_sender *sender, struct k2i_lane *lane)
 	options.tls = lane->target.tls;
 	options.others = others->count ? others->targets : NULL;
 	options.others_count = others->count;
+	options.archive_path = lane->archive_path;
 	status = k2i_lane_client_start(lane, &options, claim_in_the_way);
 	free(others);
 	return status;
@@ -238,6 +241,8 @@ static int leftover_open(struct k2hft_sender *sender, const struct leftover *lef
 		lane->ring_path = strdup(leftover->path);
 		status = lane->ring_path ? lane_ring_open(sender, lane) : -ENOMEM;
 	}
+	if (status == 0)
+		status = lane_path(lane, sender->options.archive_path, false, &lane->archive_path);
 	if (status == 0)
 		status = k2i_sender_lane_add(sender, lane);
 	if (status) {

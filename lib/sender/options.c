@@ -48,6 +48,7 @@ struct k2hft_client_options k2i_client_options_of(const struct k2hft_sender_opti
 		.flags = ends ? K2HFT_CLIENT_RING_ENDS : 0,
 		.tls = home->tls,
 		.failover_ms = options->failover_ms,
+		.archive_path = options->archive_path,
 	};
 }
 
@@ -169,8 +170,10 @@ int k2i_sender_options_copy(const struct k2hft_sender_options *options, struct k
 	copy->target_count = 0;
 	copy->host_name = options->host_name ? strdup(options->host_name) : NULL;
 	copy->ring_path = options->ring_path ? strdup(options->ring_path) : NULL;
+	copy->archive_path = options->archive_path ? strdup(options->archive_path) : NULL;
 	copy->except = except_copy(options, &enough);
-	enough &= !copy->host_name == !options->host_name && !copy->ring_path == !options->ring_path;
+	enough &= !copy->host_name == !options->host_name && !copy->ring_path == !options->ring_path &&
+		  !copy->archive_path == !options->archive_path;
 	return enough ? 0 : -ENOMEM;
 }
 
@@ -181,4 +184,5 @@ void k2i_sender_options_free(struct k2hft_sender_options *copy)
 	free((void *)copy->except);
 	free((char *)copy->host_name);
 	free((char *)copy->ring_path);
+	free((char *)copy->archive_path);
 }

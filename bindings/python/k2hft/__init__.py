@@ -41,7 +41,7 @@ class _Options(ctypes.Structure):
                 ("reserved", ctypes.c_uint32), ("tls", ctypes.POINTER(_Tls)), ("targets", ctypes.POINTER(_Target)),
                 ("target_count", ctypes.c_uint32), ("spread", ctypes.c_uint32), ("copies", ctypes.c_uint32),
                 ("replica", ctypes.c_uint32), ("failover_ms", ctypes.c_uint32), ("except_count", ctypes.c_uint32),
-                ("except", ctypes.POINTER(ctypes.c_char_p))]
+                ("except", ctypes.POINTER(ctypes.c_char_p)), ("archive_path", ctypes.c_char_p)]
 
 
 class _Stats(ctypes.Structure):
@@ -112,12 +112,12 @@ class Sender:
     end; None: memory. full: what a write does when the ring is full. tls: a dictionary with authority_path,
     certificate_path, private_key_path, shared_key_path or version_min (0: TLS 1.2, 1: TLS 1.3), as in k2hft_client_open(3);
     {} is TLS with the system's certificates, None no encryption. except_names: streams whose names begin with one of them
-    are not sent. The rest is as in k2hft_sender_open(3).
+    are not sent. archive_path: a file that gets each record before it is sent. The rest is as in k2hft_sender_open(3).
     """
 
     def __init__(self, receivers, *, ring_path=None, ring_bytes=0, full="block", level="written", compress="auto",
                  host_name=None, expire_s=0, tls=None, spread="hash", copies=0, replica=0, failover_ms=0,
-                 except_names=()):
+                 except_names=(), archive_path=None):
         names = [receivers] if isinstance(receivers, str) else list(receivers)
         tls_options = None
         if tls is not None:
@@ -130,7 +130,8 @@ class Sender:
                            ring_bytes=ring_bytes, full=_word(FULL, full, "full"), level=_word(LEVEL, level, "level"),
                            compress=_word(COMPRESS, compress, "compress"), expire_s=expire_s,
                            spread=_word(SPREAD, spread, "spread"), copies=copies, replica=replica,
-                           failover_ms=failover_ms, except_count=len(except_names))
+                           failover_ms=failover_ms, except_count=len(except_names),
+                           archive_path=_bytes(archive_path))
         setattr(options, "except", (ctypes.c_char_p * len(except_names))(*map(_bytes, except_names)))
         if len(names) == 1:
             options.host, options.port, options.tls = targets[0].host, targets[0].port, tls_pointer

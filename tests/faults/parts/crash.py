@@ -159,6 +159,8 @@ class Crash(Fault):
         self.asked = None
         self.stalled, self.stall_turned = False, 0
         self.rings = Settled(self.at) if self.point.need == "settled" else None
+        self.archive = self.at.path("mount.ring.archive")
+        self.archived = os.path.getsize(self.archive) if os.path.exists(self.archive) else 0
 
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
@@ -319,7 +321,22 @@ class Crash(Fault):
             ring.seek(at)
             return struct.unpack("=Q", ring.read(8))[0]
 
+    def archive_check(self):
+        """That of a mount with a single receiver has the records of the lap, as the file that they arrive in."""
+        if self.at.unify or not os.path.exists(self.archive):
+            return
+        there = b""
+        for name in self.lap.files_of(self.lap.output_of(self.lap.mount)):
+            with open(name, "rb") as file:
+                there += file.read()
+        with open(self.archive, "rb") as file:
+            file.seek(self.archived)
+            if file.read() != there:
+                raise Trouble(f"{self.point.name}: the archive and {self.lap.mount.stream} differ")
+
     def after(self):
+        if self.point.name.startswith("archive_"):
+            self.archive_check()
         if self.point.need == "damage":
             self.lap.forget_rings.append(self.sender)
         elif self.point.need == "new ring" and os.path.exists(self.sender.ring() + ".k2hft-new"):

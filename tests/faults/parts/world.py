@@ -274,7 +274,8 @@ class World:
             others = f"PORT = {port}\n[SVRNODE]\nNAME = localhost\nPORT = {port}\n"
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}{'DELIVERMODE = hash' if self.turns else ''}\n[SVRNODE]\nNAME = {host}\n{others}"
-                       + ("[K2HTPDTOR]\nK2HTPDTOR_BROADCAST = yes\n" if twin else "") +
+                       + f"[K2HTPDTOR]\nK2HTPDTOR_FILE = {ring}.archive\n"
+                       + ("K2HTPDTOR_BROADCAST = yes\n" if twin else "") +
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
                        f"WRITEMODE = {self.write_mode}\n"

@@ -338,7 +338,7 @@ static void test_not_available(void **state)
 {
 	(void)state;
 	expect_error("[SVRNODE]\nENDPOINTS=a:1\nNAME=a\nPORT=1\n[K2HFTFUSE]\n", 2, "ENDPOINTS is not available");
-	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=/a\n" SENDER, 2, "K2HTPDTOR_FILE is not available");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=a\n" SENDER, 2, "absolute");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
 	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nTYPE=trans\nK2HTYPE=file\nK2HFILE=/x\nK2HINIT=no\n", 3,
 		     "needs STATEDIR");
@@ -526,7 +526,7 @@ static void test_said_in_vain(void **state)
 
 	(void)state;
 #define RULE "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
-	k2i_settings_free(check("[K2HTPDTOR]\nK2HTPDTOR_FILE=\nK2HTPDTOR_FILE=\n"
+	k2i_settings_free(check("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=\n"
 				"K2HTPDTOR_FILTER_TYPE=\n" SENDER RULE,
 				&findings));
 	assert_string_equal(findings.text, "");
