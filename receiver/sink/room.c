@@ -26,9 +26,7 @@ static void waiter_add(struct k2i_room *room, struct k2i_owner owner)
 
 bool k2i_room_full(struct k2i_room *room, uint64_t own_bytes, const struct k2i_owner *owner)
 {
-	uint64_t free_bytes = room->bytes < room->bytes_max ? room->bytes_max - room->bytes : 0;
-
-	if (own_bytes / 2 < free_bytes)
+	if (!k2i_share_full(own_bytes, room->bytes, room->bytes_max))
 		return false;
 	if (owner)
 		waiter_add(room, *owner);

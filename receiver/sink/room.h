@@ -15,7 +15,13 @@ struct k2i_room {
 	size_t waiter_count, waiter_room;
 };
 
-/* Whether one that has `own_bytes` gets no more now; then its owner, if it has one, is told when there is more. */
+/* Whether one that has `own_bytes` of all gets no more now. */
+static inline bool k2i_share_full(uint64_t own_bytes, uint64_t bytes, uint64_t bytes_max)
+{
+	return own_bytes / 2 >= (bytes < bytes_max ? bytes_max - bytes : 0);
+}
+
+/* The same; then its owner, if it has one, is told when there is more. */
 bool k2i_room_full(struct k2i_room *room, uint64_t own_bytes, const struct k2i_owner *owner);
 /* Gives back what was added to `bytes`. */
 void k2i_room_give(struct k2i_room *room, const struct k2i_sink *sink, uint64_t bytes);

@@ -57,7 +57,7 @@ static void block_taken(void *argument, struct k2i_plugin_block *block, int erro
 	K2I_CRASH(exec_read);
 	k2i_pending_done(&exec->pending, block->owner, error);
 	K2I_CRASH(exec_told);
-	if (k2i_plugin_waiting(target->plugin) <= exec->settings->window_bytes / 2 && !k2i_exec_target_full(target))
+	if (k2i_plugin_waiting(target->plugin) <= exec->settings->buffer_bytes / 4 && !k2i_exec_target_full(target))
 		waiters_wake(exec, target);
 }
 
@@ -154,8 +154,7 @@ bool k2i_exec_target_full(const struct k2i_target *target)
 	const struct k2i_exec_sink *exec = target->sink;
 	uint64_t waiting = k2i_plugin_waiting(target->plugin);
 
-	return waiting >= exec->settings->window_bytes ||
-	       (waiting && atomic_load(&exec->waiting_bytes) >= exec->settings->buffer_bytes);
+	return waiting && k2i_share_full(waiting, atomic_load(&exec->waiting_bytes), exec->settings->buffer_bytes);
 }
 
 /* Without memory, or when another target makes room, the owner finds out by itself within a second. */
