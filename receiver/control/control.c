@@ -107,17 +107,16 @@ static void answer_send(struct client *client, int status, const char *type, con
 		(void)evbuffer_add(output, text, bytes);
 }
 
-/* 503 with a line that says why, while records of a sender can't be written. */
+/* 503 with a line that says so, while records of a sender can't be written, or a destination does not take them. */
 static void health_send(struct client *client, const struct k2i_status *status)
 {
-	uint64_t held = k2i_status_held(status);
-	char text[128];
-	int bytes = held ? snprintf(text, sizeof(text),
-				    "the records of %llu senders can't be written; /status and the log say why\n",
-				    (unsigned long long)held)
-			 : snprintf(text, sizeof(text), "fine\n");
+	bool healthy = k2i_status_healthy(status);
+	const char *text =
+		healthy ? "fine\n"
+			: "records can't be written, or a destination does not take them; /status and the log "
+			  "say why\n";
 
-	answer_send(client, held ? 503 : 200, TEXT_TYPE, text, (size_t)bytes);
+	answer_send(client, healthy ? 200 : 503, TEXT_TYPE, text, strlen(text));
 }
 
 static void report_send(struct client *client, const char *type,

@@ -27,7 +27,8 @@ static void held_count(void *argument, struct k2i_peer *peer)
 	*held += atomic_load_explicit(&peer->stall_error, memory_order_relaxed) != 0;
 }
 
-uint64_t k2i_status_held(const struct k2i_status *status)
+/* Connections whose records can't be written now. */
+static uint64_t held_get(const struct k2i_status *status)
 {
 	uint64_t held = 0;
 
@@ -48,7 +49,7 @@ static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECE
 	struct k2i_service *service = status->service;
 	struct k2i_counters *counters = service->counters;
 
-	gauge_set(&counters->held_now, k2i_status_held(status));
+	gauge_set(&counters->held_now, held_get(status));
 	gauge_set(&counters->connections_open, atomic_load(&service->connections));
 	gauge_set(&counters->starved_now, atomic_load(&service->budget.starved));
 	gauge_set(&counters->buffer_bytes, atomic_load(&service->budget.taken));
@@ -123,6 +124,19 @@ static void sinks_report(const struct k2i_status *status, struct k2i_report *rep
 	memset(states, 0, K2I_SINKS_MAX * sizeof(states[0]));
 	K2I_SINKS_EACH(&status->service->destination->sinks, sink)
 		(*sink)->ops->show(*sink, report, K2I_STATUS_LISTED_MAX, states++);
+}
+
+bool k2i_status_healthy(const struct k2i_status *status)
+{
+	struct k2i_sink_state states[K2I_SINKS_MAX];
+	struct k2i_report shown = {0};
+	uint64_t held = held_get(status);
+
+	sinks_report(status, &shown, states);
+	free(shown.text);
+	for (uint32_t at = 0; at < status->service->destination->sinks.count; at++)
+		held += states[at].held;
+	return !held;
 }
 
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)

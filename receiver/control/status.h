@@ -3,6 +3,7 @@
 #define K2I_RECEIVER_CONTROL_STATUS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "receiver/connection/service.h"
 #include "app/program/reload.h"
@@ -18,8 +19,8 @@ struct k2i_status {
 /* The longest list of connections, and of files. Counters count all. */
 #define K2I_STATUS_LISTED_MAX 4096u
 
-/* Connections whose records can't be written now. */
-uint64_t k2i_status_held(const struct k2i_status *status);
+/* False while records of a connection can't be written, or a sink can't take them. */
+bool k2i_status_healthy(const struct k2i_status *status);
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report);
 void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report);
 

@@ -3,6 +3,7 @@
 # TYPE = file, forward: a server that acknowledges nothing holds neither the files, within the window, nor other senders, nor
 # memory without end; k2hft stat says since when and why; so it does of a server that has another key, wants one, or answers nonsense, and
 # when the server is well again everything is there once.
+import http.client
 import os
 import socket
 import subprocess
@@ -29,6 +30,11 @@ class Stalling(Receiver):
 
     def await_verdict(self, part):
         wait_for(f"{part} in {self.verdict()}", lambda: part in self.verdict())
+
+    def health(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.control, timeout=100)
+        connection.request("GET", "/health")
+        return connection.getresponse().status
 
     def push(self, path, data):
         sender = subprocess.Popen([f"{BIN}/k2hft", "push", "-q", "-r", f"127.0.0.1:{self.port}", "-t", path, "--timeout",
@@ -58,6 +64,7 @@ def check_stalls(work):
                                    "300"], stdin=data)
     wait_for("the file gets the window", lambda: size(f"{work}/out/log") > 3700000)
     receiver.await_verdict("records for forward wait for ")
+    assert receiver.health() == 503
     receiver.await_verdict("has not answered yet")
     other = receiver.push("other", b"of another sender\n")
     wait_for("another sender's file", lambda: size(f"{work}/out/other") == 18)
@@ -71,6 +78,7 @@ def check_stalls(work):
         assert output.read() == DATA
     assert [event.record["message"].encode() for event in server.events if event.tag == "log"] == LINES
     receiver.await_verdict("fine")
+    assert receiver.health() == 200
     receiver.end()
 
 
