@@ -39,7 +39,7 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	char path[K2I_PATH_BYTES_MAX + 1];
 	uint64_t bytes;
 
-	if (node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE) {
+	if (node >= K2I_RING_LINK_NODE) {
 		special_stat(node, info);
 		return 0;
 	}
@@ -109,7 +109,7 @@ void k2i_op_reply_entry(fuse_req_t req, int status, uint64_t node)
 void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	uint64_t node = k2i_op_special(parent, name);
+	uint64_t node = k2i_op_special(mount, parent, name);
 	int status = strlen(name) > K2I_NODE_NAME_BYTES_MAX ? -ENAMETOOLONG : 0;
 
 	if (!node && status == 0 && k2i_node_at(mount->nodes, parent))
@@ -274,7 +274,7 @@ void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to
 	if (k2i_node_at(mount->nodes, node))
 		change_begin(mount, &change);
 	else
-		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE ? EPERM : ENOENT);
+		(void)fuse_reply_err(req, node >= K2I_RING_LINK_NODE ? EPERM : ENOENT);
 }
 
 /* Without it posix_fallocate(3) writes a zero to each block, and what is written is sent. */
@@ -298,13 +298,16 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 {
 	const struct fuse_ctx *context = fuse_req_ctx(req);
 	const struct k2i_mount *mount = k2i_op_mount(req);
-	const struct k2i_mount_lane *lane = &mount->lanes.lane[mount->lanes.taker[0]];
-	const char *file = mount->lanes.ring_files[lane->index];
+	unsigned at = node < K2I_LANE_LINK_NODE ? mount->lanes.taker[0] : (unsigned)(node - K2I_LANE_LINK_NODE);
+	const struct k2i_mount_lane *lane = &mount->lanes.lane[at];
+	const char *file = mount->lanes.ring_files[at];
 	char path[64];
 	int status = 0;
 
-	if (node != K2I_RING_LINK_NODE)
+	if (node < K2I_RING_LINK_NODE || node == K2I_STAT_NODE)
 		status = -EINVAL;
+	else if (!k2i_lane_used(lane))
+		status = -ENOENT;
 	else if (context->uid != 0 && context->uid != geteuid())
 		status = -EACCES;
 	if (status) {

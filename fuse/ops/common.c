@@ -47,7 +47,15 @@ static struct k2i_node_owner name_owner(fuse_req_t req, fuse_ino_t parent, mode_
 	};
 }
 
-uint64_t k2i_op_special(uint64_t parent, const char *name)
+/* The receiver's name in that of a link to its ring; NULL: it is none of these. */
+static const char *lane_link_home(uint64_t parent, const char *name)
+{
+	size_t bytes = strlen(K2I_RING_LINK_NAME ".");
+
+	return parent == K2I_NODE_ROOT && strncmp(name, K2I_RING_LINK_NAME ".", bytes) == 0 ? name + bytes : NULL;
+}
+
+static uint64_t special_alone(uint64_t parent, const char *name)
 {
 	if (parent != K2I_NODE_ROOT)
 		return 0;
@@ -56,11 +64,21 @@ uint64_t k2i_op_special(uint64_t parent, const char *name)
 	return strcmp(name, K2I_RING_LINK_NAME) == 0 ? K2I_RING_LINK_NODE : 0;
 }
 
+uint64_t k2i_op_special(const struct k2i_mount *mount, uint64_t parent, const char *name)
+{
+	const char *home = lane_link_home(parent, name);
+
+	for (unsigned at = 0; home && at < mount->lanes.takers; at++)
+		if (strcmp(mount->lanes.homes[at], home) == 0)
+			return K2I_LANE_LINK_NODE + mount->lanes.taker[at];
+	return special_alone(parent, name);
+}
+
 int k2i_op_check_name(uint64_t parent, const char *name)
 {
 	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
-	return k2i_op_special(parent, name) ? -EPERM : 0;
+	return lane_link_home(parent, name) || special_alone(parent, name) ? -EPERM : 0;
 }
 
 /* Directories may be made where a directory rule covers them. */

@@ -24,6 +24,9 @@ extern const struct fuse_lowlevel_ops k2i_ops;
 /* The file in the root that says how things are; it is no node of the table either. */
 #define K2I_STAT_NODE (K2I_RING_LINK_NODE + 1)
 
+/* Behind it: the links to the rings of several receivers, by lane; from the first link on no node is of the table. */
+#define K2I_LANE_LINK_NODE (K2I_STAT_NODE + 1)
+
 struct k2i_mount *k2i_op_mount(fuse_req_t req);
 /* Attributes of a node; for the ring's link and the status too. -ENOENT */
 int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info);
@@ -32,7 +35,7 @@ void k2i_op_entry(struct k2i_mount *mount, uint64_t node, struct fuse_entry_para
 /* Answers with `node`'s entry, or with an error: `status` is -errno. */
 void k2i_op_reply_entry(fuse_req_t req, int status, uint64_t node);
 /* The ring's link or the status, if that is what `name` in `parent` is; else 0. */
-uint64_t k2i_op_special(uint64_t parent, const char *name);
+uint64_t k2i_op_special(const struct k2i_mount *mount, uint64_t parent, const char *name);
 /* Whether there can be a file `name` in `parent`: -ENAMETOOLONG; -EPERM it is a name of the mount's own. */
 int k2i_op_check_name(uint64_t parent, const char *name);
 /* Counts and logs that `path` is not opened or made, for other reasons than that it may not be. */

@@ -18,6 +18,14 @@ K2HFILE = $work/rings/ring
 K2HINIT = no"
 	mkdir -p "$work/rings"
 	start_mount
+	for number in 1 2 3; do
+		home=127.0.0.1:$(lane_port "$number")
+		link=$mnt/.k2hft-ring.$home
+		"$bin/k2hft" stat --json "$link" >"$work/stat.$number" || fail "$kind: k2hft stat $link"
+		[ $kind != file ] || [ "$(readlink "$link")" = "$work/rings/ring.$home" ] || fail "$link: $(readlink "$link")"
+	done
+	[ "$(sed -n 's/.*"uuid": *"\([^"]*\)".*/\1/p' "$work"/stat.? | sort -u | wc -l)" = 3 ] || fail "links: $(cat "$work"/stat.?)"
+	quick touch "$mnt/.k2hft-ring.other" 2>/dev/null && fail "a name of a ring's link can be taken"
 	for file in $(seq 12); do
 		seq -f "$file %.0f" 1000 >>"$sent/$kind$file"
 	done
