@@ -3,7 +3,18 @@
 #define K2I_BASE_BITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+static inline uint64_t k2i_least(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+static inline size_t k2i_least_bytes(size_t one, size_t other)
+{
+	return one < other ? one : other;
+}
 
 /* Powers of two and their multiples. */
 

@@ -43,7 +43,7 @@ void k2i_dial_addresses_free(struct k2i_dial *dial)
 	dial->addresses = dial->address_next = NULL;
 }
 
-static int failed(struct k2i_dial *dial, const char *reason)
+static int dial_failed(struct k2i_dial *dial, const char *reason)
 {
 	(void)snprintf(dial->reason, sizeof(dial->reason), "%s", reason);
 	return K2I_DIAL_FAILED;
@@ -67,7 +67,7 @@ static int address_try(struct k2i_dial *dial, int error, uint64_t now_ns)
 		}
 		k2i_dial_close(dial);
 	}
-	(void)failed(dial, strerror(-error));
+	(void)dial_failed(dial, strerror(-error));
 	return K2I_DIAL_NOBODY;
 }
 
@@ -78,11 +78,11 @@ static int resolve_check(struct k2i_dial *dial, uint64_t now_ns)
 
 	if (error == -EINPROGRESS)
 		return now_ns < dial->deadline_ns ? K2I_DIAL_UNDER_WAY
-						  : failed(dial, "its name is not resolved in time");
+						  : dial_failed(dial, "its name is not resolved in time");
 	k2i_resolve_drop(dial->target->resolve);
 	dial->target->resolve = NULL;
 	if (error < 0)
-		return failed(dial, reason);
+		return dial_failed(dial, reason);
 	dial->address_next = dial->addresses;
 	return address_try(dial, -EADDRNOTAVAIL, now_ns);
 }
@@ -97,7 +97,7 @@ int k2i_dial_begin(struct k2i_dial *dial, uint64_t now_ns)
 	if (!target->resolve)
 		error = k2i_resolve_start(target->host, target->port, dial->interrupt, &target->resolve);
 	if (error < 0)
-		return failed(dial, strerror(-error));
+		return dial_failed(dial, strerror(-error));
 	k2i_dial_addresses_free(dial);
 	dial->deadline_ns = now_ns + RESOLVE_NS;
 	return resolve_check(dial, now_ns);
@@ -113,7 +113,7 @@ static int secure_step(struct k2i_dial *dial)
 	}
 	if (error == -EAGAIN)
 		error = k2i_dial_watch(dial, k2i_transport_waiting(&dial->transport) ? EPOLLIN | EPOLLOUT : EPOLLIN);
-	return error == 0 ? K2I_DIAL_UNDER_WAY : failed(dial, k2i_transport_reason(&dial->transport, error));
+	return error == 0 ? K2I_DIAL_UNDER_WAY : dial_failed(dial, k2i_transport_reason(&dial->transport, error));
 }
 
 static int connect_end(struct k2i_dial *dial, uint64_t now_ns)
@@ -127,7 +127,7 @@ static int connect_end(struct k2i_dial *dial, uint64_t now_ns)
 		return K2I_DIAL_READY;
 	error = k2i_client_tls_begin(target->tls, &dial->transport, target->host, now_ns);
 	if (error < 0)
-		return failed(dial, strerror(-error));
+		return dial_failed(dial, strerror(-error));
 	dial->securing = true;
 	dial->deadline_ns = now_ns + HANDSHAKE_NS;
 	return secure_step(dial);
@@ -143,5 +143,5 @@ int k2i_dial_step(struct k2i_dial *dial, uint32_t events, uint64_t now_ns)
 		return connect_end(dial, now_ns);
 	if (now_ns < dial->deadline_ns)
 		return K2I_DIAL_UNDER_WAY;
-	return dial->securing ? failed(dial, "no TLS handshake for 10 s") : address_try(dial, -ETIMEDOUT, now_ns);
+	return dial->securing ? dial_failed(dial, "no TLS handshake for 10 s") : address_try(dial, -ETIMEDOUT, now_ns);
 }

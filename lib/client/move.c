@@ -190,7 +190,7 @@ bool k2i_client_settle(struct k2hft_client *client, const struct k2hft_welcome *
 }
 
 /* Whether the receiver that acknowledged last can have chunks that it has not acknowledged. */
-static bool doubtful(const struct k2hft_client *client)
+static bool last_doubtful(const struct k2hft_client *client)
 {
 	return client->resume.opened_at > client->positions.acked ||
 	       client->positions.sent_max > client->positions.acked;
@@ -235,7 +235,7 @@ int k2i_client_move(struct k2hft_client *client, const struct k2hft_welcome *wel
 {
 	struct k2i_ring_receivers receivers = client->move.receivers;
 	bool same = memcmp(receivers.last, welcome->receiver_uuid, sizeof(receivers.last)) == 0;
-	bool moved = !same && !k2i_uuid_zero(receivers.last), doubts = moved && doubtful(client);
+	bool moved = !same && !k2i_uuid_zero(receivers.last), doubts = moved && last_doubtful(client);
 
 	if (k2i_client_name_old(client) || (same && receivers.last_target == client->dial.target->hash))
 		return 0;

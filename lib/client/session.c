@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "client/state.h"
 
@@ -165,23 +166,18 @@ void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 	}
 }
 
-static uint64_t earlier(uint64_t first, uint64_t second)
-{
-	return first < second ? first : second;
-}
-
 uint64_t k2i_client_deadline(const struct k2hft_client *client)
 {
 	if (client->state == K2HFT_CLIENT_WAITING)
-		return earlier(client->failure.retry_at_ns, k2i_client_failover_at(client));
+		return k2i_least(client->failure.retry_at_ns, k2i_client_failover_at(client));
 	if (client->state != K2HFT_CLIENT_CONNECTED)
-		return earlier(client->dial.deadline_ns, k2i_client_failover_at(client));
-	uint64_t deadline_ns = earlier(dead_at_ns(client), k2i_client_side_deadline(client));
-	deadline_ns = earlier(deadline_ns, sample_at_ns(client));
+		return k2i_least(client->dial.deadline_ns, k2i_client_failover_at(client));
+	uint64_t deadline_ns = k2i_least(dead_at_ns(client), k2i_client_side_deadline(client));
+	deadline_ns = k2i_least(deadline_ns, sample_at_ns(client));
 	if (!client->life.ping_out)
-		deadline_ns = earlier(deadline_ns, client->life.received_ns + k2i_client_ping_ns(client));
+		deadline_ns = k2i_least(deadline_ns, client->life.received_ns + k2i_client_ping_ns(client));
 	if (client->data.pause == K2I_CLIENT_PAUSE_CLAIM || client->data.pause == K2I_CLIENT_PAUSE_GATHER ||
 	    client->data.pause == K2I_CLIENT_PAUSE_MEMORY)
-		deadline_ns = earlier(deadline_ns, client->data.pause_until_ns);
+		deadline_ns = k2i_least(deadline_ns, client->data.pause_until_ns);
 	return deadline_ns;
 }

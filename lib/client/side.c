@@ -22,7 +22,7 @@ static bool is_home(const struct k2hft_client *client, const struct k2i_target *
 	return target == client->targets.list;
 }
 
-static bool wanted(const struct k2hft_client *client, const struct k2i_target *target)
+static bool target_wanted(const struct k2hft_client *client, const struct k2i_target *target)
 {
 	return target != client->dial.target && (is_home(client, target) || client->move.receivers.unsettled_count > 0);
 }
@@ -35,7 +35,7 @@ static struct k2i_target *target_first(const struct k2hft_client *client)
 	for (uint32_t at = 0; at < client->targets.count; at++) {
 		struct k2i_target *target = &client->targets.list[at];
 
-		if (wanted(client, target) && (!first || target->side_at_ns < first->side_at_ns))
+		if (target_wanted(client, target) && (!first || target->side_at_ns < first->side_at_ns))
 			first = target;
 	}
 	return first;
@@ -288,7 +288,7 @@ static void side_time(struct k2hft_client *client, uint64_t now_ns)
 }
 
 /* The client is about to end: whoever is unsettled is greeted once more at once. */
-static void hurry(struct k2hft_client *client)
+static void side_hurry(struct k2hft_client *client)
 {
 	/* relaxed, both: the flag stands alone. */
 	if (!atomic_load_explicit(&client->side.hurry, memory_order_relaxed))
@@ -303,7 +303,7 @@ void k2i_client_side_step(struct k2hft_client *client, uint64_t now_ns)
 	struct k2i_client_side *side = &client->side;
 	bool ready = client->state == K2HFT_CLIENT_CONNECTED && k2i_client_movable(client);
 
-	if (side->dial.target && (!ready || !wanted(client, side->dial.target)))
+	if (side->dial.target && (!ready || !target_wanted(client, side->dial.target)))
 		side_bye(client, 0, now_ns);
 	client->move.returning = ready && (client->dial.target->gone ||
 					   (client->move.returning && side->state == K2HFT_CLIENT_CONNECTED));
@@ -312,7 +312,7 @@ void k2i_client_side_step(struct k2hft_client *client, uint64_t now_ns)
 	if (side->dial.target) {
 		side_time(client, now_ns);
 	} else {
-		hurry(client);
+		side_hurry(client);
 		struct k2i_target *first = target_first(client);
 		if (first && now_ns >= first->side_at_ns)
 			side_begin(client, first, now_ns);

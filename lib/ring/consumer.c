@@ -64,7 +64,7 @@ static void gaps_skip(struct k2hft_ring *ring)
 }
 
 /* Why there is no chunk at `read`: 0 nothing was committed, or it is there now; -EBADMSG the entry is damaged. */
-static int absence(struct k2hft_ring *ring, int *claimed)
+static int chunk_absent(struct k2hft_ring *ring, int *claimed)
 {
 	uint64_t place = k2i_read_place(ring), position = ring->read, behind, size, mark;
 	/* A5 */
@@ -121,7 +121,7 @@ int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_t records_
 		span->chunk_count++;
 		place = behind;
 	}
-	status = span->chunk_count ? 0 : absence(ring, &stands_in_way);
+	status = span->chunk_count ? 0 : chunk_absent(ring, &stands_in_way);
 	ring->claim_told = stands_in_way != 0;
 	if (claimed)
 		*claimed = stands_in_way;
@@ -140,7 +140,7 @@ int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_t records_
  * Walks entries from `*place` to `position`, which must be where one ends; counts the records of chunks. Behind an entry
  * that was damaged since it was read nothing can be checked or counted.
  */
-static int walk(struct k2hft_ring *ring, uint64_t *place, uint64_t position, uint64_t *records)
+static int entries_walk(struct k2hft_ring *ring, uint64_t *place, uint64_t position, uint64_t *records)
 {
 	struct k2i_chunk_fields fields;
 
@@ -188,7 +188,7 @@ int k2hft_ring_rewind(struct k2hft_ring *ring, uint64_t position)
 		ring->chunk_end = ring->acked;
 		return 0;
 	}
-	if (walk(ring, &place, position, &records))
+	if (entries_walk(ring, &place, position, &records))
 		return -EINVAL;
 	read_move(ring, place);
 	ring->chunk_end = position;
@@ -205,7 +205,7 @@ int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position)
 		return -EINVAL;
 	if (position <= ring->head)
 		return 0;
-	status = walk(ring, &place, position, &records);
+	status = entries_walk(ring, &place, position, &records);
 	if (status == -EINVAL)
 		return -EINVAL;
 	if (status)

@@ -67,7 +67,7 @@ static void overwriting_ask(int descriptor)
 }
 
 /* All of it now: a full disk shows here, and not as a signal when a page is first written. */
-static int allocate(int descriptor, uint64_t capacity)
+static int file_allocate(int descriptor, uint64_t capacity)
 {
 	int error = k2i_ring_limit_check(K2I_DATA_AT + k2i_data_bytes(capacity));
 
@@ -121,7 +121,7 @@ int k2i_ring_temporary_create(const char *folder, uint64_t capacity)
 
 	if (descriptor < 0)
 		return descriptor;
-	error = allocate(descriptor, capacity);
+	error = file_allocate(descriptor, capacity);
 	if (!error)
 		return descriptor;
 	(void)close(descriptor);
@@ -213,7 +213,7 @@ static int file_create(const char *path, bool replace, struct k2i_ring_found *fo
 	descriptor = making_open(making);
 	if (descriptor < 0)
 		return descriptor;
-	error = allocate(descriptor, found->capacity);
+	error = file_allocate(descriptor, found->capacity);
 	K2I_CRASH(ring_file_allocated);
 	if (!error)
 		error = k2i_ring_format(descriptor, found->capacity, &found->seed);
@@ -308,7 +308,7 @@ static int existing_take(int descriptor, const char *path, bool by_link, bool fr
 	/* The end that was cut off comes back as zeros, which the ring takes for damage. */
 	found->cut_bytes = cut ? (uint64_t)file.st_size : 0;
 	if (cut)
-		known = allocate(descriptor, header.capacity);
+		known = file_allocate(descriptor, header.capacity);
 	else if (!known)
 		known = holes_fill(descriptor, &file);
 	if (known)

@@ -33,7 +33,7 @@ int k2i_ring_map_check(uint64_t capacity)
 	return 0;
 }
 
-static int map(const struct k2hft_ring *ring, uint8_t *at, uint64_t bytes, uint64_t file_at)
+static int pages_map(const struct k2hft_ring *ring, uint8_t *at, uint64_t bytes, uint64_t file_at)
 {
 	void *mapped = mmap(at, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor,
 			    (off_t)file_at);
@@ -43,10 +43,10 @@ static int map(const struct k2hft_ring *ring, uint8_t *at, uint64_t bytes, uint6
 
 static int map_area(const struct k2hft_ring *ring, const struct k2i_area *area)
 {
-	int error = map(ring, area->data, area->bytes, area->file_at);
+	int error = pages_map(ring, area->data, area->bytes, area->file_at);
 
 	if (!error)
-		error = map(ring, area->data + area->bytes, area->bytes, area->file_at);
+		error = pages_map(ring, area->data + area->bytes, area->bytes, area->file_at);
 	/* It shows nothing that the first does not: a core dump would be twice as large. */
 	if (!error)
 		(void)madvise(area->data + area->bytes, (size_t)area->bytes, MADV_DONTDUMP);
@@ -81,7 +81,7 @@ static int map_views(struct k2hft_ring *ring)
 	ring->mapped_bytes = all_bytes;
 	ring->data = base + K2I_DATA_AT;
 	k2i_areas_set(ring);
-	error = map(ring, base, K2I_DATA_AT, 0);
+	error = pages_map(ring, base, K2I_DATA_AT, 0);
 	for (unsigned at = 0; !error && at < K2I_AREA_COUNT; at++)
 		error = ring->areas[at].bytes ? map_area(ring, &ring->areas[at]) : 0;
 	return error;

@@ -102,7 +102,7 @@ static bool positions_inherit(struct k2hft_ring *ring)
 }
 
 /* Takes over from the consumer before: its claims, and those of the dead. */
-static int inherit(struct k2hft_ring *ring, bool rebooted)
+static int consumer_inherit(struct k2hft_ring *ring, bool rebooted)
 {
 	struct k2i_ring_header *header = ring->header;
 	/* relaxed: whoever wrote it is dead, or has closed the ring; the file's lock lies between. */
@@ -203,7 +203,7 @@ static int consumer_start(struct k2hft_ring *ring, const struct k2i_ring_found *
 	if (!error) {
 		/* Processes that a copy names have the original. */
 		rebooted = found->elsewhere || memcmp(boot_id, ring->header->boot_id, sizeof(boot_id)) != 0;
-		error = inherit(ring, rebooted);
+		error = consumer_inherit(ring, rebooted);
 	}
 	if (error)
 		return error;
@@ -247,7 +247,7 @@ int k2hft_ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **
 	return 0;
 }
 
-static int attach(struct k2hft_ring *ring)
+static int ring_attach(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header header;
 	int error = k2i_ring_identify(ring->descriptor, &header, NULL);
@@ -303,7 +303,7 @@ int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
 	if (!attached)
 		return -ENOMEM;
 	attached->descriptor = file_open(path);
-	error = attached->descriptor < 0 ? attached->descriptor : attach(attached);
+	error = attached->descriptor < 0 ? attached->descriptor : ring_attach(attached);
 	if (error)
 		handle_delete(attached);
 	else

@@ -60,7 +60,7 @@ static bool tail_move(struct k2hft_producer *producer, uint64_t *tail, uint64_t 
 }
 
 /* The first mark of the claim: with it everything behind it is the consumer's, who may have to be woken. */
-static void publish(struct k2hft_ring *ring, uint64_t place, unsigned kind, uint64_t size)
+static void mark_publish(struct k2hft_ring *ring, uint64_t place, unsigned kind, uint64_t size)
 {
 	/* R1, R6 */
 	atomic_store_explicit(&k2i_entry_at(ring, place)->mark, k2i_mark_make(ring, place, kind, size),
@@ -95,7 +95,7 @@ static unsigned area_choose(const struct k2hft_ring *ring, uint64_t bytes)
  * Where there is no room, or in the middle of a large area: claims a switch to another area, if that is to be had. 1: the
  * tail is another, or may be; 0: `*tail` has room; -EAGAIN.
  */
-static int turn(struct k2hft_producer *producer, uint64_t *tail, uint64_t size)
+static int area_turn(struct k2hft_producer *producer, uint64_t *tail, uint64_t size)
 {
 	struct k2hft_ring *ring = producer->ring;
 	struct k2i_ring_header *header = ring->header;
@@ -118,7 +118,7 @@ static int turn(struct k2hft_producer *producer, uint64_t *tail, uint64_t size)
 		return -EAGAIN;
 	if (tail_move(producer, tail, k2i_place_behind(*tail, K2I_KIND_SWITCH + to, 8))) {
 		K2I_CRASH(ring_switch_claimed);
-		publish(ring, producer->place, K2I_KIND_SWITCH + to, 8);
+		mark_publish(ring, producer->place, K2I_KIND_SWITCH + to, 8);
 		K2I_CRASH(ring_switched);
 		claim_end(producer);
 	}
@@ -126,7 +126,7 @@ static int turn(struct k2hft_producer *producer, uint64_t *tail, uint64_t size)
 }
 
 /* Moves the tail over `size` bytes. */
-static int claim(struct k2hft_producer *producer, uint64_t size)
+static int tail_claim(struct k2hft_producer *producer, uint64_t size)
 {
 	struct k2hft_ring *ring = producer->ring;
 	/* relaxed: only a guess, the exchange checks it. */
@@ -135,7 +135,7 @@ static int claim(struct k2hft_producer *producer, uint64_t size)
 
 	do {
 		while (!room_for(producer, tail, size) || (tail ^ (tail + size)) >= ring->turn) {
-			status = turn(producer, &tail, size);
+			status = area_turn(producer, &tail, size);
 			if (status == 0)
 				break;
 			if (status < 0) {
@@ -159,7 +159,7 @@ int k2hft_producer_reserve(struct k2hft_producer *producer, size_t bytes, void *
 		return -EBUSY;
 	if (bytes > producer->bytes_max)
 		return -EMSGSIZE;
-	status = claim(producer, k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8));
+	status = tail_claim(producer, k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8));
 	if (status)
 		return status;
 	entry = k2i_entry_at(producer->ring, producer->place);
@@ -246,7 +246,7 @@ static void chunk_write(struct k2hft_ring *ring, uint64_t begin, const struct k2
 	memset(lead + lead_bytes + bytes, 0, pad_bytes);
 }
 
-static void count(struct k2hft_producer *producer, uint32_t records, size_t bytes)
+static void records_count(struct k2hft_producer *producer, uint32_t records, size_t bytes)
 {
 	producer->committed_records += records;
 	producer->committed_bytes += bytes;
@@ -273,13 +273,13 @@ int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_ch
 	if (end < producer->place + producer->size)
 		rear_give_back(producer, end);
 	chunk_write(ring, begin, chunk, lead_bytes, pad_bytes, bytes);
-	count(producer, chunk->record_count, bytes);
+	records_count(producer, chunk->record_count, bytes);
 	K2I_CRASH(ring_commit_before);
 	if (begin == producer->place) {
-		publish(ring, begin, K2I_KIND_CHUNK, size);
+		mark_publish(ring, begin, K2I_KIND_CHUNK, size);
 	} else {
 		mark_store_relaxed(ring, begin, K2I_KIND_CHUNK, size);
-		publish(ring, producer->place, K2I_KIND_GAP, begin - producer->place);
+		mark_publish(ring, producer->place, K2I_KIND_GAP, begin - producer->place);
 	}
 	K2I_CRASH(ring_committed);
 	claim_end(producer);
@@ -298,7 +298,7 @@ int k2hft_producer_discard(struct k2hft_producer *producer)
 		/* R5: between the tail's way back and R3, so that a search for the owner notices, see ring.c. */
 		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);
 	else
-		publish(ring, producer->place, K2I_KIND_DISCARDED, producer->size);
+		mark_publish(ring, producer->place, K2I_KIND_DISCARDED, producer->size);
 	claim_end(producer);
 	return 0;
 }

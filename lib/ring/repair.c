@@ -107,7 +107,7 @@ static bool entry_whole(const struct k2hft_ring *ring, const struct walk *walk, 
 }
 
 /* Looks once at walk->place; `*dead`: the owner whose claims stand there, as k2i_owner_find. */
-static enum place look(const struct k2hft_ring *ring, struct walk *walk, uint64_t *dead)
+static enum place mark_look(const struct k2hft_ring *ring, struct walk *walk, uint64_t *dead)
 {
 	/* A5 */
 	uint64_t give_backs = atomic_load_explicit(&ring->header->give_backs, memory_order_acquire);
@@ -141,14 +141,14 @@ static enum place look(const struct k2hft_ring *ring, struct walk *walk, uint64_
  * owner that was found dead can have given its claim back in the middle of the look, and have died before it said so.
  * Once its death is known, another look sees all that it did.
  */
-static enum place examine(const struct k2hft_ring *ring, struct walk *walk)
+static enum place entry_examine(const struct k2hft_ring *ring, struct walk *walk)
 {
 	uint64_t dead = 0, before;
 	enum place place;
 
 	do {
 		before = dead;
-		place = look(ring, walk, &dead);
+		place = mark_look(ring, walk, &dead);
 	} while (place == PLACE_DEAD && dead != before);
 	return place;
 }
@@ -205,7 +205,7 @@ static void damage_keep(struct k2hft_ring *ring, const struct walk *walk)
 		atomic_store_explicit(&header->damaged_to, end, memory_order_relaxed);
 }
 
-static void mend(struct k2hft_ring *ring, const struct walk *walk, enum place place)
+static void entry_mend(struct k2hft_ring *ring, const struct walk *walk, enum place place)
 {
 	K2I_CRASH(ring_mend_before);
 	skip_write(ring, walk);
@@ -227,7 +227,7 @@ uint64_t k2i_ring_sound_end(const struct k2hft_ring *ring)
 	uint64_t end = ring->acked;
 
 	while (!walk_ends(ring, &walk)) {
-		enum place place = examine(ring, &walk);
+		enum place place = entry_examine(ring, &walk);
 
 		if (place != PLACE_CHUNK && place != PLACE_GAP)
 			break;
@@ -244,7 +244,7 @@ int k2hft_ring_validate(const struct k2hft_ring *ring)
 	int damaged = 0;
 
 	while (!walk_ends(ring, &walk) && damaged < INT_MAX) {
-		enum place place = examine(ring, &walk);
+		enum place place = entry_examine(ring, &walk);
 
 		/* Its size can still change, so nothing behind it can be found. */
 		if (place == PLACE_LIVE)
@@ -263,12 +263,12 @@ int k2hft_ring_repair(struct k2hft_ring *ring)
 	if (!ring->consumer)
 		return -EINVAL;
 	while (!walk_ends(ring, &walk) && mended < INT_MAX) {
-		enum place place = examine(ring, &walk);
+		enum place place = entry_examine(ring, &walk);
 
 		if (place == PLACE_LIVE)
 			break;
 		if (place == PLACE_DEAD || place == PLACE_DAMAGED) {
-			mend(ring, &walk, place);
+			entry_mend(ring, &walk, place);
 			mended++;
 		}
 		walk.place = walk.end;
@@ -290,14 +290,14 @@ int k2hft_ring_recover(struct k2hft_ring *ring)
 					     &behind)))
 			break;
 	}
-	if (walk_ends(ring, &walk) || examine(ring, &walk) != PLACE_DEAD)
+	if (walk_ends(ring, &walk) || entry_examine(ring, &walk) != PLACE_DEAD)
 		return 0;
-	mend(ring, &walk, PLACE_DEAD);
+	entry_mend(ring, &walk, PLACE_DEAD);
 	k2i_slots_sweep(ring);
 	return 1;
 }
 
-static bool zero(const struct k2hft_ring *ring, uint64_t file_at, uint64_t bytes)
+static bool bytes_zero(const struct k2hft_ring *ring, uint64_t file_at, uint64_t bytes)
 {
 	return bytes == 0 || fallocate(ring->descriptor, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)file_at,
 				       (off_t)bytes) == 0;
@@ -310,7 +310,8 @@ static bool room_zero(const struct k2hft_ring *ring, const struct k2i_area *area
 
 	if (first_bytes > to - from)
 		first_bytes = to - from;
-	return zero(ring, area->file_at + at, first_bytes) && zero(ring, area->file_at, to - from - first_bytes);
+	return bytes_zero(ring, area->file_at + at, first_bytes) &&
+	       bytes_zero(ring, area->file_at, to - from - first_bytes);
 }
 
 /* Takes the marks out of the memory that the positions [from, to) would have in an area. */

@@ -79,7 +79,7 @@
  * claim ends, and the slot's `rear` stands for the rest. While it wakes the consumer, `sleeping` still tells the next
  * one to do so. Nothing else of a producer is waited for.
  *
- * Search for an owner (examine() of repair.c, absence() of consumer.c). Slots and marks are not read in one
+ * Search for an owner (entry_examine() of repair.c, chunk_absent() of consumer.c). Slots and marks are not read in one
  * instant. A claim that is missed in its slot because it ended has left its mark (A3), with one exception: it went back
  * as a whole, and the room may have been claimed again by one whose slot was passed already. But then give_backs was
  * raised before that slot was emptied; it is read before and after, and if it moved, nothing is concluded. Its increment

@@ -213,7 +213,8 @@ enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, 
 	return found;
 }
 
-static uint64_t nearer(const struct k2hft_ring *ring, uint64_t head, uint64_t word, uint64_t place, uint64_t limit)
+static uint64_t place_nearer(const struct k2hft_ring *ring, uint64_t head, uint64_t word, uint64_t place,
+			     uint64_t limit)
 {
 	uint64_t claim = word & ~UINT64_C(1), position = k2i_position(claim);
 
@@ -232,7 +233,7 @@ uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t head, uint6
 		/* A3 */
 		uint64_t claim = atomic_load_explicit(&slot->claim, memory_order_acquire);
 		uint64_t rear = atomic_load_explicit(&slot->rear, memory_order_acquire);
-		uint64_t nearest = nearer(ring, head, rear, place, nearer(ring, head, claim, place, limit));
+		uint64_t nearest = place_nearer(ring, head, rear, place, place_nearer(ring, head, claim, place, limit));
 		/* A8: as in k2i_owner_find. */
 		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 

@@ -35,7 +35,7 @@ static uint32_t streams_used(const struct k2hft_ring *ring)
 	return used < K2HFT_STREAM_COUNT_MAX ? used : K2HFT_STREAM_COUNT_MAX;
 }
 
-static uint32_t references(struct k2i_stream *stream)
+static uint32_t stream_references(struct k2i_stream *stream)
 {
 	/* relaxed: changed under the lock; elsewhere a count that may be old, but for who has one of them. */
 	return atomic_load_explicit(&stream->references, memory_order_relaxed);
@@ -60,7 +60,8 @@ static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream
 
 bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id)
 {
-	return stream_id != 0 && stream_id <= K2HFT_STREAM_COUNT_MAX && references(&ring->streams[stream_id - 1]) != 0;
+	return stream_id != 0 && stream_id <= K2HFT_STREAM_COUNT_MAX &&
+	       stream_references(&ring->streams[stream_id - 1]) != 0;
 }
 
 unsigned k2i_streams_declared(const struct k2hft_ring *ring)
@@ -69,14 +70,14 @@ unsigned k2i_streams_declared(const struct k2hft_ring *ring)
 	uint32_t used = streams_used(ring);
 
 	for (uint32_t at = 0; at < used; at++)
-		declared += references(&ring->streams[at]) != 0;
+		declared += stream_references(&ring->streams[at]) != 0;
 	return declared;
 }
 
 /* false: there are not so many. */
 static bool references_drop(struct k2i_stream *stream, uint32_t count)
 {
-	uint32_t before = references(stream);
+	uint32_t before = stream_references(stream);
 
 	do {
 		if (before < count)
@@ -111,7 +112,7 @@ void k2i_streams_forget(struct k2hft_ring *ring)
 
 	ring->streams_forgotten = true;
 	for (uint32_t at = 0; at < used; at++) {
-		uint32_t all = references(&ring->streams[at]);
+		uint32_t all = stream_references(&ring->streams[at]);
 
 		if (all)
 			(void)references_end(ring, &ring->streams[at], all);
@@ -135,7 +136,7 @@ static bool stream_same(struct k2i_stream *known, const struct k2hft_stream *str
 }
 
 /* The process that has all references; owner 0: several have, or nobody knows. */
-static struct k2i_process declarer(struct k2i_stream *stream)
+static struct k2i_process stream_declarer(struct k2i_stream *stream)
 {
 	/* relaxed: changed under the lock, or when the ring is being opened. */
 	return (struct k2i_process){
@@ -163,7 +164,7 @@ void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *befo
 	uint32_t used = streams_used(ring);
 
 	for (uint32_t at = 0; at < used; at++) {
-		struct k2i_process process = declarer(&ring->streams[at]);
+		struct k2i_process process = stream_declarer(&ring->streams[at]);
 
 		/*
 		 * relaxed: as above. Exchanged, since an attached process can be giving the number to its own stream.
@@ -177,23 +178,23 @@ void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *befo
 /* Whether nobody is left who could release it. */
 static bool stream_left(const struct k2hft_ring *ring, struct k2i_stream *stream)
 {
-	struct k2i_process process = declarer(stream);
+	struct k2i_process process = stream_declarer(stream);
 	/* relaxed: what one that is being replaced had declared is its successor's before this changes. */
 	uint64_t consumer = atomic_load_explicit(&ring->header->consumer, memory_order_relaxed);
 
-	return references(stream) && process.owner && process.owner != consumer &&
+	return stream_references(stream) && process.owner && process.owner != consumer &&
 	       !k2i_process_alive(&ring->process, &process);
 }
 
 /* Adds a reference of this process. */
 static void references_add(struct k2hft_ring *ring, struct k2i_stream *stream)
 {
-	struct k2i_process process = declarer(stream);
+	struct k2i_process process = stream_declarer(stream);
 
 	if (!same_process(&process, &ring->process)) {
 		if (stream_left(ring, stream))
-			(void)references_end(ring, stream, references(stream));
-		declarer_set(stream, references(stream) ? &several : &ring->process);
+			(void)references_end(ring, stream, stream_references(stream));
+		declarer_set(stream, stream_references(stream) ? &several : &ring->process);
 	}
 	/* relaxed: under the lock. */
 	(void)atomic_fetch_add_explicit(&stream->references, 1, memory_order_relaxed);
@@ -206,7 +207,7 @@ static uint32_t place_take_back(struct k2hft_ring *ring)
 
 	for (uint32_t at = 0; at < K2HFT_STREAM_COUNT_MAX; at++) {
 		if (stream_left(ring, &ring->streams[at]))
-			(void)references_end(ring, &ring->streams[at], references(&ring->streams[at]));
+			(void)references_end(ring, &ring->streams[at], stream_references(&ring->streams[at]));
 		if (place == K2HFT_STREAM_COUNT_MAX && stream_free(ring, &ring->streams[at]))
 			place = at;
 	}
@@ -302,7 +303,7 @@ int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
 {
 	struct k2i_stream *stream = stream_at(ring, stream_id);
 
-	return stream && references(stream) && references_end(ring, stream, 1) ? 0 : -EINVAL;
+	return stream && stream_references(stream) && references_end(ring, stream, 1) ? 0 : -EINVAL;
 }
 
 int k2hft_stream_withdraw(struct k2hft_ring *ring, uint32_t stream_id)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/bits.h"
 #include "sender/lane.h"
 
 #include <errno.h>
@@ -16,21 +17,16 @@
 /* A wait for room looks around at least this often. */
 #define ROOM_WAIT_MS 1000
 
-static size_t smaller(size_t one, size_t other)
-{
-	return one < other ? one : other;
-}
-
 struct k2i_lane_sizes k2i_lane_sizes(const struct k2i_lane *lane)
 {
 	size_t ring_bytes = (size_t)k2i_ring_bytes(lane->ring); /* it is mapped */
-	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
-	size_t piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
+	size_t payload_bytes_max = k2i_least_bytes(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
+	size_t piece_bytes_max = k2i_least_bytes(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
 
 	return (struct k2i_lane_sizes){
-		.open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16),
+		.open_bytes_max = k2i_least_bytes(K2I_OPEN_BYTES_MAX, ring_bytes / 16),
 		.piece_bytes_max = piece_bytes_max,
-		.run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - piece_bytes_max),
+		.run_bytes_max = k2i_least_bytes(K2I_RUN_BYTES_MAX, payload_bytes_max - piece_bytes_max),
 	};
 }
 

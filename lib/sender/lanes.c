@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lanes of a sender: one for each receiver, and those of receivers that were removed until they are drained. */
+#include "base/bits.h"
 #include "sender/sender.h"
 
 #include <dirent.h>
@@ -298,11 +299,6 @@ static int leftovers_open(struct k2hft_sender *sender)
 	return status;
 }
 
-static size_t smaller(size_t one, size_t other)
-{
-	return one < other ? one : other;
-}
-
 static void sizes_set(struct k2hft_sender *sender)
 {
 	struct k2i_lane_sizes *sizes = &sender->sizes;
@@ -311,9 +307,9 @@ static void sizes_set(struct k2hft_sender *sender)
 	for (uint32_t at = 1; at < sender->lane_count; at++) {
 		struct k2i_lane_sizes other = k2i_lane_sizes(sender->lanes[at]);
 
-		sizes->open_bytes_max = smaller(sizes->open_bytes_max, other.open_bytes_max);
-		sizes->piece_bytes_max = smaller(sizes->piece_bytes_max, other.piece_bytes_max);
-		sizes->run_bytes_max = smaller(sizes->run_bytes_max, other.run_bytes_max);
+		sizes->open_bytes_max = k2i_least_bytes(sizes->open_bytes_max, other.open_bytes_max);
+		sizes->piece_bytes_max = k2i_least_bytes(sizes->piece_bytes_max, other.piece_bytes_max);
+		sizes->run_bytes_max = k2i_least_bytes(sizes->run_bytes_max, other.run_bytes_max);
 	}
 }
 

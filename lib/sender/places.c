@@ -255,7 +255,7 @@ void k2i_writer_places_renew(struct k2hft_writer *writer)
 				"sender: %s stays with the receivers that it had: %s", writer->path, strerror(-status));
 }
 
-static bool connected(void *argument, uint32_t index)
+static bool place_connected(void *argument, uint32_t index)
 {
 	const struct k2hft_writer *writer = argument;
 
@@ -284,7 +284,7 @@ int k2i_writer_choose(struct k2hft_writer *writer)
 	if (writer->behind_count && behind_left(writer))
 		return -EAGAIN;
 	if (writer->draws) {
-		struct k2i_spread_lanes lanes = {writer->place_count, connected, unacked_bytes, writer};
+		struct k2i_spread_lanes lanes = {writer->place_count, place_connected, unacked_bytes, writer};
 
 		writer->to = &writer->places[k2i_spread_random(&lanes, &writer->random)];
 	}

@@ -116,7 +116,7 @@ static bool seal_needed(const struct k2hft_writer *writer, uint32_t number)
 	return !number || open == number || open == K2I_OPEN_ANY;
 }
 
-static uint64_t seal(struct k2hft_sender *sender, uint32_t number)
+static uint64_t writers_seal(struct k2hft_sender *sender, uint32_t number)
 {
 	bool any = false;
 	uint64_t ticket;
@@ -142,12 +142,12 @@ static uint64_t seal(struct k2hft_sender *sender, uint32_t number)
 
 uint64_t k2i_sender_seal(struct k2hft_sender *sender)
 {
-	return seal(sender, 0);
+	return writers_seal(sender, 0);
 }
 
 void k2i_lane_seal(struct k2i_lane *lane)
 {
-	(void)seal(lane->sender, lane->number);
+	(void)writers_seal(lane->sender, lane->number);
 }
 
 void k2i_writer_seal_own(struct k2hft_writer *writer)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts: lines with their ends, in pieces as they come. */
+#include "base/bits.h"
 #include "sender/call.h"
 
 #include <errno.h>
@@ -14,11 +15,6 @@
 
 /* Least room behind the tail that is worth a read(2). */
 #define RESERVE_BYTES_MIN 4096u
-
-static size_t smaller(size_t one, size_t other)
-{
-	return one < other ? one : other;
-}
 
 static int tail_room(struct k2hft_writer *writer, size_t bytes)
 {
@@ -192,10 +188,10 @@ static size_t run_end(const struct k2hft_writer *writer, const uint8_t *text, si
 	const uint8_t *end = NULL;
 
 	if (writer->tail_bytes < sizes->run_bytes_max) {
-		limit = smaller(bytes, sizes->run_bytes_max - writer->tail_bytes);
+		limit = k2i_least_bytes(bytes, sizes->run_bytes_max - writer->tail_bytes);
 		end = memrchr(text, '\n', limit);
 	}
-	furthest = smaller(bytes, sizes->piece_bytes_max - writer->tail_bytes);
+	furthest = k2i_least_bytes(bytes, sizes->piece_bytes_max - writer->tail_bytes);
 	if (!end && furthest > limit)
 		end = memchr(text + limit, '\n', furthest - limit);
 	return end ? (size_t)(end - text) + 1 : 0;
@@ -296,7 +292,7 @@ int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *byt
 	k2i_writer_commit_open(writer, true);
 	status = k2i_writer_end_put(writer);
 	if (status == 0)
-		status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
+		status = k2i_writer_claim(writer, writer->tail_bytes + k2i_least_bytes(run_bytes, RESERVE_BYTES_MIN),
 					  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);
 	if (status == 0)
 		writer->reserved = claimed; /* before the end of the call: its place in the lane is not renewed */

@@ -21,7 +21,7 @@ struct settling {
 	bool any;
 };
 
-static int retract(void *argument, const struct k2i_retraction *retraction)
+static int range_retract(void *argument, const struct k2i_retraction *retraction)
 {
 	struct settling *settling = argument;
 
@@ -42,12 +42,12 @@ static int unknown_retract(struct settling *settling, uint64_t from, uint64_t to
 {
 	const struct k2i_retraction unknown = {.loose = true, .from = from, .to = to};
 
-	return from < to ? retract(settling, &unknown) : 0;
+	return from < to ? range_retract(settling, &unknown) : 0;
 }
 
 static int ranges_settle(struct settling *settling, struct k2i_sink *sink, const struct k2i_ledger_ring *row)
 {
-	struct k2i_settling task = {.row = row, .retract = retract, .argument = settling};
+	struct k2i_settling task = {.row = row, .retract = range_retract, .argument = settling};
 	int error = k2i_ledger_ranges(settling->destination->ledger, row->uuid, row->sink, row->position, &task.ranges,
 				      &task.range_count);
 
@@ -113,7 +113,7 @@ static void settled_report(const struct settling *settling)
 		settlement->retracted_records, settling->retracted.ranges, settling->destination->retracted_path);
 }
 
-static int settle(struct settling *settling)
+static int ring_settle(struct settling *settling)
 {
 	struct k2i_settlement *settlement = settling->settlement;
 	int error = 0;
@@ -126,7 +126,7 @@ static int settle(struct settling *settling)
 	settling->kept = settling->retracted.records;
 	if (!error && settling->any)
 		error = k2i_quarantine_settle(settling->destination->quarantine, settlement->ring, settlement->position,
-					      retract, settling);
+					      range_retract, settling);
 	if (!error)
 		error = k2i_retracted_write(&settling->retracted, settling->destination->retracted_path);
 	K2I_CRASH(settle_enter_before);
@@ -145,7 +145,7 @@ static int settle(struct settling *settling)
 int k2i_settle(const struct k2i_destination *destination, struct k2i_settlement *settlement)
 {
 	struct settling settling = {.destination = destination, .settlement = settlement};
-	int error = settle(&settling);
+	int error = ring_settle(&settling);
 
 	k2i_retracted_free(&settling.retracted);
 	return error;

@@ -203,7 +203,7 @@ static uint64_t rows_find(const struct k2i_rings *rings, const struct k2i_ring *
 }
 
 /* How far any sink is, those included that TYPE named before. */
-static uint64_t furthest(const struct k2i_ledger_ring ledger[K2I_SINKS_MAX])
+static uint64_t row_furthest(const struct k2i_ledger_ring ledger[K2I_SINKS_MAX])
 {
 	uint64_t position = 0;
 
@@ -220,8 +220,8 @@ static void rows_report(struct k2i_rings *rings, const struct k2i_ledger_ring le
 
 	K2I_SINKS_EACH(rings->sinks, sink)
 		uncertain |= (ledger[(*sink)->number].flags & K2I_LEDGER_UNCERTAIN) != 0;
-	if (!uncertain && greeting->acked_here && furthest(ledger) < greeting->acked)
-		old_report(rings, greeting, greeting->acked, furthest(ledger));
+	if (!uncertain && greeting->acked_here && row_furthest(ledger) < greeting->acked)
+		old_report(rings, greeting, greeting->acked, row_furthest(ledger));
 }
 
 /* A disk that was restored has less than this receiver has acknowledged: what is in between is nowhere now. */
@@ -231,8 +231,8 @@ static int ring_settle(struct k2i_rings *rings, const struct k2i_ring_greeting *
 	struct k2i_settlement settlement = {.epoch = greeting->epoch, .position = greeting->settled};
 	int error;
 
-	if (furthest(ledger) < greeting->settled)
-		old_report(rings, greeting, greeting->settled, furthest(ledger));
+	if (row_furthest(ledger) < greeting->settled)
+		old_report(rings, greeting, greeting->settled, row_furthest(ledger));
 	memcpy(settlement.ring, greeting->uuid, sizeof(settlement.ring));
 	error = k2i_settle(greeting->unsettled, &settlement);
 	place->cut_records = settlement.cut_records;

@@ -15,7 +15,7 @@ void verify_gaps_free(struct verify_gaps *gaps)
 	free(gaps->ranges);
 }
 
-static int insert(struct verify_gaps *gaps, size_t at, uint64_t from, uint64_t to)
+static int range_insert(struct verify_gaps *gaps, size_t at, uint64_t from, uint64_t to)
 {
 	if (gaps->count == gaps->room) {
 		size_t room = gaps->room ? gaps->room * 2 : 16;
@@ -33,7 +33,7 @@ static int insert(struct verify_gaps *gaps, size_t at, uint64_t from, uint64_t t
 }
 
 /* The first range that ends at or behind `counter`. */
-static size_t find(const struct verify_gaps *gaps, uint64_t counter)
+static size_t range_find(const struct verify_gaps *gaps, uint64_t counter)
 {
 	size_t low = 0, high = gaps->count;
 
@@ -63,7 +63,7 @@ static int take_late(struct verify_gaps *gaps, size_t at, uint64_t counter)
 	} else if (to == counter) {
 		range->to--;
 	} else {
-		status = insert(gaps, at + 1, counter + 1, to);
+		status = range_insert(gaps, at + 1, counter + 1, to);
 		if (status)
 			return status;
 		gaps->ranges[at].to = counter - 1;
@@ -79,12 +79,12 @@ int verify_gaps_take(struct verify_gaps *gaps, uint64_t counter)
 	if (counter < gaps->first)
 		return VERIFY_BEFORE;
 	if (counter >= gaps->next) {
-		status = counter > gaps->next ? insert(gaps, gaps->count, gaps->next, counter - 1) : 0;
+		status = counter > gaps->next ? range_insert(gaps, gaps->count, gaps->next, counter - 1) : 0;
 		if (status == 0)
 			gaps->next = counter + 1;
 		return status;
 	}
-	at = find(gaps, counter);
+	at = range_find(gaps, counter);
 	if (at == gaps->count || gaps->ranges[at].from > counter)
 		return VERIFY_REPEATED;
 	return take_late(gaps, at, counter);
@@ -92,7 +92,7 @@ int verify_gaps_take(struct verify_gaps *gaps, uint64_t counter)
 
 int verify_gaps_end(struct verify_gaps *gaps, uint64_t last)
 {
-	return last < gaps->next ? 0 : insert(gaps, gaps->count, gaps->next, last);
+	return last < gaps->next ? 0 : range_insert(gaps, gaps->count, gaps->next, last);
 }
 
 uint64_t verify_gaps_missing(const struct verify_gaps *gaps)

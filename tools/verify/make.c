@@ -75,7 +75,7 @@ static bool all_made(const struct producer *producer)
 	       (options->bytes && producer->made_bytes >= options->bytes);
 }
 
-static bool enough(const struct producer *producer)
+static bool records_enough(const struct producer *producer)
 {
 	const struct making *making = producer->making;
 
@@ -154,7 +154,7 @@ static void rest_forget(struct producer *producer)
 	producer->filled = 0;
 }
 
-static int failed(struct producer *producer, int error)
+static int producer_failed(struct producer *producer, int error)
 {
 	verify_error("%s: producer %" PRIu32 ", record %" PRIu64 ": %s",
 		     producer->output.name ? producer->output.name : "", producer->record.producer,
@@ -190,11 +190,11 @@ static int records_write(struct producer *producer, bool last)
 	if (status)
 		rest_forget(producer);
 	if (status && status != -EINTR)
-		(void)failed(producer, status);
+		(void)producer_failed(producer, status);
 	return status;
 }
 
-static int produce(struct producer *producer)
+static int records_produce(struct producer *producer)
 {
 	struct making *making = producer->making;
 	const struct verify_options *options = making->options;
@@ -204,8 +204,8 @@ static int produce(struct producer *producer)
 
 	producer->buffer = malloc(room);
 	if (!producer->buffer)
-		return failed(producer, -ENOMEM);
-	while (status == 0 && !enough(producer)) {
+		return producer_failed(producer, -ENOMEM);
+	while (status == 0 && !records_enough(producer)) {
 		records_make(producer);
 		status = records_write(producer, false);
 	}
@@ -219,7 +219,7 @@ static int output_close(struct producer *producer)
 {
 	int status = verify_output_close(&producer->output);
 
-	return status ? failed(producer, status) : 0;
+	return status ? producer_failed(producer, status) : 0;
 }
 
 static void *producer_run(void *argument)
@@ -231,7 +231,7 @@ static void *producer_run(void *argument)
 	(void)sigemptyset(&looks);
 	(void)sigaddset(&looks, SIGNAL_LOOK);
 	(void)pthread_sigmask(SIG_UNBLOCK, &looks, NULL);
-	(void)produce(producer);
+	(void)records_produce(producer);
 	(void)output_close(producer);
 	atomic_store_explicit(&producer->ended, true, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&making->running, 1, memory_order_relaxed);
@@ -349,7 +349,7 @@ static void producers_start(struct making *making, struct producer *producers, s
 				atomic_fetch_sub_explicit(&making->running, 1, memory_order_relaxed);
 		}
 		if (status)
-			(void)failed(producer, status);
+			(void)producer_failed(producer, status);
 	}
 }
 

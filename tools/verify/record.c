@@ -20,7 +20,7 @@ static const char digits64[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl
 static const char digits16[] = "0123456789abcdef";
 
 /* splitmix64's finalizer: what it gives for consecutive numbers looks independent. */
-static uint64_t mix(uint64_t value)
+static uint64_t seed_mix(uint64_t value)
 {
 	value += UINT64_C(0x9e3779b97f4a7c15);
 	value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -30,7 +30,7 @@ static uint64_t mix(uint64_t value)
 
 static uint64_t mix_record(uint64_t seed, const struct verify_record *record)
 {
-	return mix(mix(seed ^ ((uint64_t)record->producer << 40)) ^ record->counter);
+	return seed_mix(seed_mix(seed ^ ((uint64_t)record->producer << 40)) ^ record->counter);
 }
 
 void verify_text_fill(struct verify_text *text, uint64_t seed)
@@ -40,14 +40,14 @@ void verify_text_fill(struct verify_text *text, uint64_t seed)
 	text->seed = seed;
 	for (size_t at = 0; at < VERIFY_TEXT_BYTES; at++, bits >>= 6) {
 		if (at % 10 == 0)
-			bits = mix(seed + at);
+			bits = seed_mix(seed + at);
 		text->bytes[at] = digits64[bits & 63];
 	}
 }
 
 uint32_t verify_run_of(uint64_t seed)
 {
-	return (uint32_t)mix(~seed) & VERIFY_RUN_MAX;
+	return (uint32_t)seed_mix(~seed) & VERIFY_RUN_MAX;
 }
 
 size_t verify_record_length(uint64_t seed, const struct verify_record *record, size_t minimum, size_t maximum)

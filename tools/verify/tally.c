@@ -196,8 +196,8 @@ static int record_take(struct verify_tally *tally, const struct verify_record *r
 }
 
 /* A run that is not asked for is somebody else's. */
-static bool decode(const struct verify_tally *tally, const struct verify_line *line, struct verify_record *record,
-		   bool *other)
+static bool line_decode(const struct verify_tally *tally, const struct verify_line *line, struct verify_record *record,
+			bool *other)
 {
 	bool whole = verify_record_decode(line->bytes, line->count, record);
 
@@ -226,7 +226,7 @@ static int odd_line(struct verify_tally *tally, const struct verify_line *line)
 		piece.bytes = at;
 		piece.count = (size_t)((next ? next : end) - at);
 		piece.offset += (uint64_t)(at - line->bytes);
-		if (!decode(tally, &piece, &record, &other))
+		if (!line_decode(tally, &piece, &record, &other))
 			torn++;
 		else if (++whole && !other && record_take(tally, &record, &piece))
 			return -ENOMEM;
@@ -254,7 +254,7 @@ static int inside_take(struct verify_tally *tally, const struct verify_line *lin
 	for (; (at = verify_record_inside(at, (size_t)(end - at), &piece.count)); at += piece.count) {
 		piece.bytes = at;
 		piece.offset = line->offset + (uint64_t)(at - line->bytes);
-		if (!decode(tally, &piece, &record, &other))
+		if (!line_decode(tally, &piece, &record, &other))
 			torn++;
 		else if (++whole && !other && record_take(tally, &record, &piece))
 			return -ENOMEM;
@@ -284,7 +284,7 @@ int verify_tally_line(struct verify_tally *tally, const struct verify_line *line
 		rest.bytes = at ? at : line->bytes;
 		rest.count -= (size_t)(rest.bytes - line->bytes);
 	}
-	if (!line->ended || !decode(tally, &rest, &record, &other))
+	if (!line->ended || !line_decode(tally, &rest, &record, &other))
 		return odd_line(tally, &rest);
 	return other ? line_odd(tally, line, VERIFY_KIND_FOREIGN, line->count) : record_take(tally, &record, &rest);
 }
@@ -301,7 +301,7 @@ static int by_run_and_producer(const void *one, const void *other)
 	return sequence_compare(*(struct verify_sequence *const *)one, *(struct verify_sequence *const *)other);
 }
 
-static void sort(struct verify_tally *tally)
+static void sequences_sort(struct verify_tally *tally)
 {
 	if (tally->sequence_count)
 		qsort(tally->sequences, tally->sequence_count, sizeof(struct verify_sequence *), by_run_and_producer);
@@ -374,13 +374,13 @@ int verify_tally_end(struct verify_tally *tally)
 {
 	int status;
 
-	sort(tally);
+	sequences_sort(tally);
 	status = expected_add_all(tally);
 	for (size_t at = 0; at < tally->sequence_count && status == 0; at++)
 		status = sequence_end(tally, tally->sequences[at]);
 	if (status)
 		return status;
-	sort(tally);
+	sequences_sort(tally);
 	tally->foreign = tally->lines[VERIFY_KIND_FOREIGN];
 	for (size_t kind = 0; kind < VERIFY_KIND_FOREIGN; kind++)
 		tally->damaged += tally->lines[kind];

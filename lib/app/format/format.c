@@ -24,7 +24,7 @@ static const struct {
 static const char escape_letters[] = "abfnrt\\\"'?";
 static const char escape_bytes[] = "\a\b\f\n\r\t\\\"'?";
 
-static int hexadecimal(char digit)
+static int digit_value(char digit)
 {
 	static const char digits[] = "0123456789abcdef";
 	const char *found = digit ? strchr(digits, digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit) : NULL;
@@ -45,12 +45,12 @@ static size_t escape_read(const char *text, char *byte)
 		*byte = (char)(*text - '0');
 		return 1;
 	}
-	if (*text == 'x' && hexadecimal(text[1]) >= 0) {
-		if (hexadecimal(text[2]) < 0) {
-			*byte = (char)hexadecimal(text[1]);
+	if (*text == 'x' && digit_value(text[1]) >= 0) {
+		if (digit_value(text[2]) < 0) {
+			*byte = (char)digit_value(text[1]);
 			return 2;
 		}
-		*byte = (char)(hexadecimal(text[1]) * 16 + hexadecimal(text[2]));
+		*byte = (char)(digit_value(text[1]) * 16 + digit_value(text[2]));
 		return 3;
 	}
 	return 0;

@@ -160,7 +160,8 @@ static void matchers_ask(struct k2i_rule_scratch *scratch, const struct span *re
 }
 
 /* 1, 0 or -ENOMEM; of an expression that replaces the groups are in the scratch. */
-static int matches(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, const struct span *record)
+static int pattern_matches(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch,
+			   const struct span *record)
 {
 	int result;
 
@@ -181,7 +182,7 @@ static int matcher_find(struct k2i_rule_scratch *scratch, struct span *record)
 		for (uint64_t asked = scratch->asked[word]; asked; asked &= asked - 1) {
 			const size_t index = word * K2I_MATCHER_BITS + (size_t)__builtin_ctzll(asked);
 			const struct k2i_matcher *matcher = &scratch->match->matchers[index];
-			int result = matches(matcher, scratch, record);
+			int result = pattern_matches(matcher, scratch, record);
 
 			if (result)
 				record->matcher = matcher;

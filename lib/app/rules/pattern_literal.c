@@ -48,7 +48,7 @@ static void advance(struct reader *reader, size_t bytes)
 	reader->at += bytes < left ? bytes : left;
 }
 
-static bool digit(int byte)
+static bool is_digit(int byte)
 {
 	return byte >= '0' && byte <= '9';
 }
@@ -127,7 +127,7 @@ static void escape_read(struct reader *reader, struct piece *piece)
 	advance(reader, 2);
 	if (next >= 0x80 || next <= 0x20 || next == 0x7f) {
 		reader->unknown = true;
-	} else if (digit(next) || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')) {
+	} else if (is_digit(next) || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')) {
 		/* Those stand for one byte of some kind, a line end, or a place. */
 		reader->unknown |= strchr("dDwWsShHvVRbBAzZGntrfea", next) == NULL;
 	} else {
@@ -161,16 +161,16 @@ static bool quantifier_read(struct reader *reader, bool *optional)
 	if (sign == '{') {
 		int next = peek(reader, 1);
 
-		if (!digit(next)) {
+		if (!is_digit(next)) {
 			/* The meaning of {,3} and { 3 } depends on the version of PCRE2. */
 			reader->unknown |= next == ',' || next == ' ' || next == '\t';
 			return false;
 		}
-		for (*optional = true; digit(peek(reader, length)); length++)
+		for (*optional = true; is_digit(peek(reader, length)); length++)
 			*optional = *optional && peek(reader, length) == '0';
 		/* With two commas it is text. */
 		length += peek(reader, length) == ',';
-		while (digit(peek(reader, length)))
+		while (is_digit(peek(reader, length)))
 			length++;
 		reader->unknown |= peek(reader, length) != '}';
 		length++;

@@ -27,7 +27,7 @@ static void literal_add(struct k2i_replacement *replacement, size_t *used, char 
 	last->bytes++;
 }
 
-static bool digit(const char *text, const char *end)
+static bool is_digit(const char *text, const char *end)
 {
 	return text < end && *text >= '0' && *text <= '9';
 }
@@ -43,9 +43,9 @@ static const char *piece_parse(const char **at, const char *end, struct k2i_repl
 		group_add(replacement, 0);
 		return NULL;
 	case '$':
-		if (!digit(text + 1, end))
+		if (!is_digit(text + 1, end))
 			return "$ wants a digit behind it; a dollar sign is \\$";
-		if (digit(text + 2, end))
+		if (is_digit(text + 2, end))
 			return "$ wants one digit: there are $0 to $9";
 		group_add(replacement, (unsigned)(text[1] - '0'));
 		return NULL;

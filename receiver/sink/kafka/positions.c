@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "receiver/sink/kafka/internal.h"
 
 #define READ_NS (UINT64_C(30) * K2I_SECOND_NS)
@@ -36,25 +37,6 @@ struct k2i_kafka_positions {
 };
 
 /* Records --------------------------------------------------------------------------------------------------------- */
-
-static int hexadecimal(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-static bool uuid_parse(const char *text, uint8_t uuid[16])
-{
-	for (unsigned i = 0, at = 0; i < 16; i++, at += 2) {
-		if ((i == 4 || i == 6 || i == 8 || i == 10) && text[at++] != '-')
-			return false;
-		if (hexadecimal(text[at]) < 0 || hexadecimal(text[at + 1]) < 0)
-			return false;
-		uuid[i] = (uint8_t)(hexadecimal(text[at]) * 16 + hexadecimal(text[at + 1]));
-	}
-	return true;
-}
 
 static bool value_parse(const char *value, size_t value_bytes, uint64_t *position, char owner[K2I_KAFKA_ID_BYTES])
 {
@@ -156,7 +138,7 @@ static int record_take(struct k2i_kafka_positions *positions, const rd_kafka_mes
 	uint64_t position;
 	uint8_t ring[16];
 
-	if (message->key_len == UUID_TEXT_BYTES && uuid_parse(message->key, ring)) {
+	if (message->key_len == UUID_TEXT_BYTES && k2i_uuid_parse(message->key, ring)) {
 		if (value_parse(message->payload, message->len, &position, owner))
 			return place_set(positions, ring, position, owner);
 		if (!message->payload) {
