@@ -371,35 +371,6 @@ static void check_idle(struct k2i_checker *checker)
 	}
 }
 
-static void check_forward(struct k2i_checker *checker)
-{
-	const struct k2i_settings *settings = checker->settings;
-
-	if (!(settings->outputs & K2I_OUTPUT_FORWARD))
-		return;
-	if (!settings->forward_server)
-		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
-		      "TYPE = forward needs FORWARD_SERVER: where records go");
-	if (settings->forward_user && (!settings->forward_key_file || !settings->forward_password_file))
-		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FORWARD_USERNAME"),
-		      "FORWARD_USERNAME needs FORWARD_SHARED_KEY_FILE and FORWARD_PASSWORD_FILE");
-}
-
-static void check_otlp(struct k2i_checker *checker)
-{
-	const struct k2i_settings *settings = checker->settings;
-
-	if (!(settings->outputs & K2I_OUTPUT_OTLP))
-		return;
-	if (!settings->otlp_endpoint)
-		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
-		      "TYPE = otlp needs OTLP_ENDPOINT: where records go, as http://HOST:4318");
-	if (!settings->otlp_certificate != !settings->otlp_private_key)
-		error(checker,
-		      place(checker, K2I_SECTION_K2HFTFUSESVR, settings->otlp_private_key ? "OTLP_KEY" : "OTLP_CERT"),
-		      "OTLP_CERT and OTLP_KEY need each other");
-}
-
 static void check_relay(struct k2i_checker *checker)
 {
 	const struct k2i_relay_settings *relay = &checker->settings->relay;
@@ -411,15 +382,6 @@ static void check_relay(struct k2i_checker *checker)
 		k2i_checker_find(checker, K2I_FINDING_WARNING, place(checker, K2I_SECTION_K2HFTFUSESVR, "K2HTYPE"),
 				 "each start discards what waits in K2HFILE; set K2HINIT = no to have it sent, or yes "
 				 "if that is meant");
-}
-
-static void check_kafka(struct k2i_checker *checker)
-{
-	const struct k2i_settings *settings = checker->settings;
-
-	if (settings->outputs & K2I_OUTPUT_KAFKA && (!settings->kafka_brokers || !settings->kafka_topic))
-		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "TYPE"),
-		      "TYPE = kafka needs KAFKA_BROKERS and KAFKA_TOPIC");
 }
 
 static void check_receiver(struct k2i_checker *checker)
@@ -452,9 +414,7 @@ static void check_receiver(struct k2i_checker *checker)
 	if (settings->frame_bytes_max > settings->window_bytes)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
 	check_rotation(checker);
-	check_forward(checker);
-	check_otlp(checker);
-	check_kafka(checker);
+	k2i_settings_remote_check(checker);
 }
 
 int k2i_settings_complete(struct k2i_checker *checker)

@@ -2,11 +2,15 @@
 #include "config/remote.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -100,4 +104,55 @@ const char *k2i_header_split(char *text, char **name, char **value)
 	if (!k2i_text_plain(*value))
 		return "a value with a control character";
 	return name_taken(*name) ? "a header that belongs to the request itself, such as Content-Type" : NULL;
+}
+
+char *k2i_header_line(char **rest)
+{
+	char *line;
+
+	do
+		line = strsep(rest, "\n");
+	while (line && line[strspn(line, BLANKS)] == '#');
+	return line;
+}
+
+/* Secrets --------------------------------------------------------------------------------------------------------- */
+
+const char *k2i_secret_read(const char *file, char *text, size_t room)
+{
+	int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const char *why = NULL;
+	struct stat status;
+	ssize_t count = -1;
+
+	if (descriptor >= 0 && fstat(descriptor, &status) == 0) {
+		if (!S_ISREG(status.st_mode))
+			why = "it is not a file";
+		else if (status.st_mode & (S_IRWXG | S_IRWXO))
+			why = "other users have access to it; run chmod 600";
+		else
+			count = read(descriptor, text, room);
+	}
+	if (count < 0 && !why)
+		why = strerror(errno);
+	if (descriptor >= 0)
+		(void)close(descriptor);
+	if (!why && ((size_t)count == room || memchr(text, '\0', (size_t)count)))
+		why = "it is too long, or no text";
+	if (!why)
+		text[count] = '\0';
+	return why;
+}
+
+const char *k2i_secret_line_read(const char *file, char secret[K2I_SECRET_BYTES_MAX])
+{
+	const char *why = k2i_secret_read(file, secret, K2I_SECRET_BYTES_MAX);
+	size_t count = why ? 0 : strlen(secret);
+
+	count -= count > 0 && secret[count - 1] == '\n';
+	count -= count > 0 && secret[count - 1] == '\r';
+	if (why)
+		return why;
+	secret[count] = '\0';
+	return count && !strchr(secret, '\n') ? NULL : "it wants one line with the secret, and nothing else";
 }

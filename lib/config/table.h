@@ -146,6 +146,8 @@ int k2i_nodes_expand(struct k2i_checker *checker);
 /* own_server.c: finds the SVRNODE that the receiver is. NULL, or what is doubtful about it. */
 const char *k2i_own_server_find(struct k2i_settings *settings);
 
+/* check_remote.c: the same for destinations on other machines, the files included. */
+void k2i_settings_remote_check(struct k2i_checker *checker);
 /* check_tls.c: the same for all that is about TLS, the files included. */
 void k2i_settings_tls_check(struct k2i_checker *checker);
 

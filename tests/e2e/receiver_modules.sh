@@ -50,4 +50,18 @@ printf '%s\n' 'FORWARD_SERVER = here:99999' 'OTLP_ENDPOINT = http://here:99999' 
 logged 'conf:7: .*FORWARD_SERVER = here:99999: it wants HOST:PORT' || fail "no word of the server's port"
 logged 'conf:8: .*OTLP_ENDPOINT is no address' || fail "no word of the address"
 logged 'conf:9: .*OTLP_HEADERS has a header without =' || fail "no word of the header"
+
+# Files that they name are read as the receiver will.
+echo 'a secret' >"$dir/key"
+echo 'no header' >"$dir/headers"
+chmod 640 "$dir/key"
+chmod 600 "$dir/headers"
+printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[K2HFTFUSESVR]' 'TYPE = forward, otlp' "STATEDIR = $dir/state" \
+	'FORWARD_SERVER = here' "FORWARD_SHARED_KEY_FILE = $dir/key" 'FORWARD_TLS = yes' "FORWARD_CA = $dir/nowhere" \
+	'OTLP_ENDPOINT = https://here' "OTLP_HEADERS_FILE = $dir/headers" "OTLP_CERT = $dir/key" "OTLP_KEY = $dir/key" >"$dir/conf"
+"$dir/bin/k2hft" check "$dir/conf" >"$dir/log" && fail "check: fine with wrong files"
+logged 'conf:7: .*FORWARD_SHARED_KEY_FILE: .*/key: other users have access to it; run chmod 600' || fail "no word of the key"
+logged 'conf:9: .*FORWARD_CA: .*/nowhere: No such file' || fail "no word of the authority"
+logged 'conf:11: .*OTLP_HEADERS_FILE: .*/headers: a header without =' || fail "no word of the headers"
+logged 'conf:12: .*OTLP_CERT: .*/key' || fail "no word of the certificate"
 exit 0

@@ -197,15 +197,6 @@ static void forward_free(void *argument)
 	free(forward);
 }
 
-static int setting_failed(const struct k2i_settings *settings, const char *key, const char *message)
-{
-	char at[PATH_MAX + 16];
-
-	k2i_log(K2HFT_LOG_ERROR, "forward: %s: %s: %s",
-		k2i_settings_place(settings, K2I_SECTION_K2HFTFUSESVR, key, at, sizeof(at)), key, message);
-	return -EINVAL;
-}
-
 static int servers_take(struct forward *forward, const struct k2i_settings *settings)
 {
 	char *rest, *server;
@@ -238,7 +229,7 @@ static const char *file_of(const char *file)
 
 static int forward_take(struct forward *forward, const struct k2i_settings *settings)
 {
-	char message[512] = "no memory";
+	char message[512];
 	int error = servers_take(forward, settings);
 
 	if (error)
@@ -249,13 +240,10 @@ static int forward_take(struct forward *forward, const struct k2i_settings *sett
 							.user = settings->forward_user,
 							.password_file = file_of(settings->forward_password_file),
 							.answer_ms = settings->forward_ack_timeout_ms};
-	error = k2i_forward_options_check(&forward->options, message, sizeof(message));
-	if (error)
-		return setting_failed(settings, "TYPE", message);
 	error = k2i_format_compile_name(settings->forward_tag, settings->time_format, &forward->tag, message,
 					sizeof(message));
 	if (error)
-		return setting_failed(settings, "FORWARD_TAG", message);
+		return error;
 	forward->maker.tag = forward->tag;
 	forward->maker.compress = settings->forward_compress;
 	return 0;
@@ -280,8 +268,7 @@ static int forward_open(const struct k2i_sink_options *options, struct k2i_sink 
 
 	if (!error)
 		return k2i_remote_open(&kind, options, sink);
-	if (error == -ENOMEM)
-		k2i_log(K2HFT_LOG_ERROR, "forward: no memory");
+	k2i_log(K2HFT_LOG_ERROR, "forward: can't start: %s", k2i_text_error(error));
 	if (forward)
 		forward_free(forward);
 	return error;

@@ -9,6 +9,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include "config/remote.h"
 #include "receiver/sink/forward/internal.h"
 
 #define DIGEST_HEX_BYTES 128u /* of SHA-512 */
@@ -50,7 +51,7 @@ static void salt_make(char hex[SALT_HEX_BYTES + 1])
 /* Greeting -------------------------------------------------------------------------------------------------------- */
 
 struct greeting {
-	char key[K2I_FORWARD_SECRET_BYTES_MAX], password[K2I_FORWARD_SECRET_BYTES_MAX];
+	char key[K2I_SECRET_BYTES_MAX], password[K2I_SECRET_BYTES_MAX];
 	char host[256], salt[SALT_HEX_BYTES + 1];
 	/* The server's; they end with its message. */
 	uint8_t nonce[256], auth[256];
@@ -191,15 +192,22 @@ static int pong_take(struct k2i_forward_peer *peer, const struct greeting *greet
 	return error;
 }
 
+/* The file as it is now. */
+static int secret_read(struct k2i_forward_peer *peer, const char *file, char secret[K2I_SECRET_BYTES_MAX])
+{
+	const char *why = k2i_secret_line_read(file, secret);
+
+	return why ? k2i_forward_peer_failed(peer, -EINVAL, "%s: %s", file, why) : 0;
+}
+
 int k2i_forward_greet(struct k2i_forward_peer *peer)
 {
 	const struct k2i_forward_options *options = peer->options;
 	struct greeting greeting = {0};
-	int error = k2i_forward_secret_read(options->key_file, greeting.key, peer->reason, sizeof(peer->reason));
+	int error = secret_read(peer, options->key_file, greeting.key);
 
 	if (!error && options->password_file)
-		error = k2i_forward_secret_read(options->password_file, greeting.password, peer->reason,
-						sizeof(peer->reason));
+		error = secret_read(peer, options->password_file, greeting.password);
 	(void)gethostname(greeting.host, sizeof(greeting.host) - 1);
 	salt_make(greeting.salt);
 	if (!error)

@@ -13,7 +13,4 @@ int k2i_forward_peer_failed(struct k2i_forward_peer *peer, int error, const char
 int k2i_forward_peer_next(struct k2i_forward_peer *peer, bool wait, size_t *bytes);
 void k2i_forward_peer_taken(struct k2i_forward_peer *peer, size_t bytes);
 
-/* The line that a file has. -EINVAL with the reason. */
-int k2i_forward_secret_read(const char *file, char secret[K2I_FORWARD_SECRET_BYTES_MAX], char *reason, size_t room);
-
 #endif

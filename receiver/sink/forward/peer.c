@@ -234,27 +234,17 @@ static int address_connect(struct k2i_forward_peer *peer, const struct addrinfo 
 	return k2i_forward_peer_failed(peer, error, "%s", strerror(-error));
 }
 
-/* The files as they are now. */
-static int context_open(const struct k2i_forward_options *options, struct k2i_tls_context **context, char *reason,
-			size_t room)
-{
-	const struct k2i_tls_settings settings = {.version_min = K2HFT_TLS_1_2, .authority = options->authority};
-	struct k2i_tls_problem problem = {.text = "no memory"};
-	int error = k2i_tls_context_open(&settings, context, &problem);
-
-	if (error)
-		(void)snprintf(reason, room, "%s", problem.text);
-	return error;
-}
-
 static int peer_secure(struct k2i_forward_peer *peer)
 {
 	uint64_t until_ns = ms_from_now(CONNECT_MS);
+	/* The file as it is now. */
+	const struct k2i_tls_settings settings = {.version_min = K2HFT_TLS_1_2, .authority = peer->options->authority};
+	struct k2i_tls_problem problem = {.text = "no memory"};
 	struct k2i_tls_context *context;
-	int error = context_open(peer->options, &context, peer->reason, sizeof(peer->reason));
+	int error = k2i_tls_context_open(&settings, &context, &problem);
 
 	if (error)
-		return error;
+		return k2i_forward_peer_failed(peer, error, "%s", problem.text);
 	error = k2i_transport_secure(&peer->transport, context, peer->host);
 	k2i_tls_context_release(context);
 	while (!error && (error = k2i_transport_handshake(&peer->transport)) == -EAGAIN)
@@ -292,19 +282,4 @@ void k2i_forward_peer_close(struct k2i_forward_peer *peer)
 		k2i_transport_end(&peer->transport);
 	k2i_transport_close(&peer->transport);
 	peer->open = false;
-}
-
-int k2i_forward_options_check(const struct k2i_forward_options *options, char *reason, size_t room)
-{
-	char secret[K2I_FORWARD_SECRET_BYTES_MAX];
-	struct k2i_tls_context *context = NULL;
-	int error = options->tls ? context_open(options, &context, reason, room) : 0;
-
-	k2i_tls_context_release(context);
-	if (!error && options->key_file)
-		error = k2i_forward_secret_read(options->key_file, secret, reason, room);
-	if (!error && options->password_file)
-		error = k2i_forward_secret_read(options->password_file, secret, reason, room);
-	explicit_bzero(secret, sizeof(secret));
-	return error;
 }

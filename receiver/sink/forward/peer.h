@@ -7,7 +7,6 @@
 
 /* A connection to a server of Forward v1, of one thread, that waits for what the server has to do. */
 
-#define K2I_FORWARD_SECRET_BYTES_MAX 1024u
 #define K2I_FORWARD_REASON_BYTES 200u
 
 struct k2i_forward_options {
@@ -45,8 +44,5 @@ int k2i_forward_peer_write(struct k2i_forward_peer *peer, const void *bytes, siz
  * call, and is not terminated.
  */
 int k2i_forward_peer_acknowledged(struct k2i_forward_peer *peer, bool wait, const char **id, size_t *id_bytes);
-
-/* Files and certificates can be used as they are now. -EINVAL with the reason. */
-int k2i_forward_options_check(const struct k2i_forward_options *options, char *reason, size_t room);
 
 #endif

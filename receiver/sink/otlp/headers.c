@@ -9,10 +9,6 @@
 #include "base/log.h"
 #include "config/remote.h"
 #include "receiver/sink/otlp/peer.h"
-#include "receiver/sink/remote/secret.h"
-
-#define FILE_BYTES_MAX 65536u
-#define BLANKS " \t\r"
 
 static int header_fail(const char *where, const char *what)
 {
@@ -42,41 +38,36 @@ static int header_add(char *text, const char *where, struct curl_slist **list)
 	return 0;
 }
 
-static int headers_split(char *text, const char *separator, const char *where, struct curl_slist **list)
+static int file_take(const char *file, struct curl_slist **list)
 {
-	char *rest = text, *part;
-	int error = 0;
+	char *text = calloc(1, K2I_HEADERS_BYTES_MAX), *rest = text, *line;
+	const char *why = text ? k2i_secret_read(file, text, K2I_HEADERS_BYTES_MAX) : NULL;
+	int error = text ? 0 : -ENOMEM;
 
-	while (!error && (part = strsep(&rest, separator)) != NULL)
-		if (*separator != '\n' || part[strspn(part, BLANKS)] != '#')
-			error = header_add(part, where, list);
+	if (why)
+		error = header_fail(file, why);
+	while (!error && (line = k2i_header_line(&rest)) != NULL)
+		error = header_add(line, file, list);
+	if (text)
+		explicit_bzero(text, K2I_HEADERS_BYTES_MAX);
+	free(text);
 	return error;
 }
 
-static int file_take(const char *file, struct curl_slist **list)
+static int list_take(const char *headers, struct curl_slist **list)
 {
-	char *text = calloc(1, FILE_BYTES_MAX);
-	const char *why;
-	int error;
+	char *text = strdup(headers), *rest = text, *part;
+	int error = text ? 0 : -ENOMEM;
 
-	if (!text)
-		return -ENOMEM;
-	error = k2i_secret_read(file, text, FILE_BYTES_MAX, &why);
-	error = error ? header_fail(file, why) : headers_split(text, "\n", file, list);
-	explicit_bzero(text, FILE_BYTES_MAX);
+	while (!error && (part = strsep(&rest, ",")) != NULL)
+		error = header_add(part, "OTLP_HEADERS", list);
 	free(text);
 	return error;
 }
 
 int k2i_otlp_headers_add(const struct k2i_settings *settings, struct curl_slist **list)
 {
-	char *text = NULL;
-	int error = 0;
+	int error = settings->otlp_headers ? list_take(settings->otlp_headers, list) : 0;
 
-	if (settings->otlp_headers) {
-		text = strdup(settings->otlp_headers);
-		error = text ? headers_split(text, ",", "OTLP_HEADERS", list) : -ENOMEM;
-		free(text);
-	}
 	return !error && settings->otlp_headers_file ? file_take(settings->otlp_headers_file, list) : error;
 }

@@ -4,11 +4,10 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "unit.h"
-#include "receiver/sink/forward/internal.h"
+#include "receiver/sink/forward/peer.h"
 
 #define ID "QUJDREVGR0hJSktMTU5PUA=="
 #define ACK                                                                                                            \
@@ -239,44 +238,4 @@ FIXTURE_TEST(test_ping, struct world *world, world_open, world_close)
 	at = 0;
 	assert_int_equal(k2i_unpack_skip(ping, (size_t)count, &at), 1);
 	assert_int_equal(at, count);
-}
-
-static void expect_secret(struct world *world, mode_t mode, const char *bytes, size_t count, const char *wanted)
-{
-	char secret[K2I_FORWARD_SECRET_BYTES_MAX], reason[400];
-	int file = open(world->key, O_WRONLY | O_TRUNC | O_CLOEXEC), error;
-
-	assert_int_equal(write(file, bytes, count), count);
-	assert_int_equal(fchmod(file, mode), 0);
-	(void)close(file);
-	error = k2i_forward_secret_read(world->key, secret, reason, sizeof(reason));
-	if (error)
-		assert_non_null(strstr(reason, wanted));
-	else
-		assert_string_equal(secret, wanted);
-}
-#define EXPECT_SECRET(mode, bytes, wanted) expect_secret(world, mode, bytes, sizeof(bytes) - 1, wanted)
-
-FIXTURE_TEST(test_secret, struct world *world, world_open, world_close)
-{
-	static const char one_line[] = ": it wants one line with the secret, and nothing else";
-	static char text[K2I_FORWARD_SECRET_BYTES_MAX];
-	char secret[K2I_FORWARD_SECRET_BYTES_MAX], reason[400];
-
-	EXPECT_SECRET(0600, "a secret", "a secret");
-	EXPECT_SECRET(0400, "a secret\r\n", "a secret");
-	EXPECT_SECRET(0640, "a secret", ": other users have access to it; run chmod 600");
-	EXPECT_SECRET(0602, "a secret", ": other users have access to it; run chmod 600");
-	EXPECT_SECRET(0600, "", one_line);
-	EXPECT_SECRET(0600, "\r\n", one_line);
-	EXPECT_SECRET(0600, "two\nlines\n", one_line);
-	EXPECT_SECRET(0600, "no\0text", ": it is too long, or no text");
-	memset(text, 's', sizeof(text));
-	expect_secret(world, 0600, text, sizeof(text), ": it is too long, or no text");
-	text[sizeof(text) - 1] = '\0';
-	expect_secret(world, 0600, text, sizeof(text) - 1, text);
-	assert_int_equal(k2i_forward_secret_read("/", secret, reason, sizeof(reason)), -EINVAL);
-	assert_string_equal(reason, "/: it is not a file");
-	assert_int_equal(k2i_forward_secret_read("/nowhere/key", secret, reason, sizeof(reason)), -EINVAL);
-	assert_string_equal(reason, "/nowhere/key: No such file or directory");
 }
