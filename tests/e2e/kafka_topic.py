@@ -123,16 +123,34 @@ def queue_full(brokers, work):
     return gateway
 
 
-def topic_refused(brokers, gateway):
-    """29: TOPIC_AUTHORIZATION_FAILED."""
-    brokers.tell("topic refused 29")
-    held = push(gateway, "refused", b"record\n")
-    gateway.logged(rb"is held: topic refused: .*allow the receiver's user")
-    pushed(gateway, "other", b"record\n")
-    assert held.poll() is None
-    brokers.tell("topic refused 0")
-    assert held.wait(60) == 0
-    assert len(brokers.messages("refused", 1)) == 1
+def refused(brokers, work):
+    """By codes of Kafka's protocol, and each by a receiver of its own, which says why at once. A topic's sender waits, others go
+    on; without transactions all of a thread wait; if messages are too large, records go in parts. 0 is a request to produce, 22
+    one to begin transactions."""
+    for topic, command, said in (
+            ("denied", "topic denied 29", rb"is held: topic denied: .*allow the receiver's user"),
+            ("unknown", "topic unknown 3", rb"is held: topic unknown: .*make it, or have brokers make it"),
+            ("invalid", "error 0 87 1", rb"is held: topic invalid: .*see the topic's settings"),
+            ("large", "error 0 10 1", rb"topic large: messages of 1000000 bytes are too large for it"),
+            ("id", "error 22 53 8", rb"no transactions can begin: .*[Aa]uthorization")):
+        if topic == "id":
+            brokers.tell(command)
+        gateway = Gateway(f"{work}/{topic}", brokers.at, "%f")
+        try:
+            if topic != "id":
+                pushed(gateway, "before", b"record\n", "--ring", f"{work}/{topic}.ring")
+                brokers.tell(command)
+            held = push(gateway, topic, b"x" * 600000 + b"\n", "--ring", f"{work}/{topic}.ring")
+            gateway.logged(said)
+            if command.startswith("topic"):
+                pushed(gateway, f"not.{topic}", b"record\n")
+                assert held.poll() is None
+                brokers.tell(f"topic {topic} 0")
+            assert held.wait(60) == 0
+        finally:
+            gateway.kill()
+        found = brokers.messages(topic, 2 if topic == "large" else 1)
+        assert [fields[3:-1] for fields in found] == ([[b"part=begin"], [b"part=end"]] if topic == "large" else [[]]), found
 
 
 def brokers_away(brokers, work):
@@ -170,7 +188,7 @@ def main():
             parts(brokers, gateways[0])
             moves(brokers, work, *gateways)
             measured(brokers, work)
-            topic_refused(brokers, gateways[1])
+            refused(brokers, work)
             gateways.append(brokers_away(brokers, f"{work}/e"))
             gateways.append(queue_full(brokers, f"{work}/c"))
             gateways.append(ring_full(brokers, f"{work}/d"))

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from bed.kafka import BIN, broker, gateway, skip_without_kafka
+from bed.kafka import BIN, JAVA, broker, gateway, skip_without_kafka
 from parts.fleet import sender_config, unmount
 from parts.harness import own_mounts
 from parts.kinds import no_fuse
@@ -22,20 +22,17 @@ LONG = os.environ.get("K2HFT_NET") == "long"
 FILES, COUNT, KILLS, MOVES, BROKER_KILLS = (300, 3334, 20, 2, 3) if LONG else (20, 2000, 3, 1, 1)
 PAUSE_S = 4
 MOVED_S = 60
+MOVED = "client: moved from receiver"
 END_S = 600
 
 
-def taken_over(gateways):
-    return sum(one.said().count("is taken over from") for one in gateways)
-
-
 def lane_move(gateways, mount):
-    """The gateway that a lane has connected to last stays dead until the other one has taken over."""
+    """The gateway that a lane has connected to last stays dead until the lane goes to the other one."""
     address = re.findall(r"connected to (\S+:\d+)", mount.said())[-1]
     (victim,) = (one for one in gateways if one.address == address)
-    moved = taken_over(gateways)
+    moved = mount.said().count(MOVED)
     victim.kill()
-    wait_until(lambda: taken_over(gateways) > moved, MOVED_S, f"a lane of {victim.name} moves")
+    wait_until(lambda: mount.said().count(MOVED) > moved, MOVED_S, f"a lane of {victim.name} moves")
     victim.start()
 
 
@@ -51,6 +48,26 @@ def hurt(kafka, gateways, mount, chance):
             kafka.kill()
             kafka.start()
             kafka.ready()
+
+
+def topic_check(kafka, topic, producers, count):
+    subprocess.run([f"{BIN}/k2hft", "verify", "--kafka", kafka.address, "--producers", str(producers), "--expect-all", str(count),
+                    "-q", "--only", topic], check=True, timeout=END_S)
+    print(f"{producers * count} records of {producers} files are there once, in order", flush=True)
+
+
+def quota(work, kafka):
+    """A broker that takes 1 MB/s lets the receiver wait, and this one its sender."""
+    subprocess.run([*JAVA, "kafka.admin.ConfigCommand", "--bootstrap-server", kafka.address, "--alter", "--entity-type", "clients",
+                    "--entity-default", "--add-config", "producer_byte_rate=1000000"], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, timeout=120)
+    began = time.monotonic()
+    subprocess.run([f"{BIN}/k2hft", "verify", "--make", "-q", "--size", "1000", "-n", "12000", "--timeout", "120", "-t", "stream", "-r",
+                    gateway(work, "gateway3", kafka.address, "quota").address], check=True, timeout=END_S)
+    took = time.monotonic() - began
+    print(f"12 MB in {took:.1f} s", flush=True)
+    assert took > 4, "the broker has no quota"
+    topic_check(kafka, "quota", 1, 12000)
 
 
 def mount_open(work, gateways):
@@ -72,15 +89,15 @@ def run(work, chance):
         maker = Process("maker", [f"{BIN}/k2hft", "verify", "--make", "-q", "--append", "--producers", FILES, "-n", COUNT,
                                   "--rate", max(1, COUNT // (2 * KILLS * PAUSE_S)), f"{point}/senddir/stream"], f"{work}/maker.log")
         hurt(kafka, gateways, mount, chance)
-        print(f"{KILLS} receivers and {BROKER_KILLS} brokers killed, {taken_over(gateways)} lanes moved; records "
-              f"{'go on' if maker.alive() else 'have ended'}", flush=True)
+        taken_over = sum(one.said().count("is taken over from") for one in gateways)
+        print(f"{KILLS} receivers and {BROKER_KILLS} brokers killed, {mount.said().count(MOVED)} lanes moved, {taken_over} rings taken "
+              f"over; records {'go on' if maker.alive() else 'have ended'}", flush=True)
         if maker.wait(END_S) or not quiet("umount", point) or mount.wait(END_S):
             raise Trouble(f"not everything is acknowledged; {maker.last_lines()} {mount.last_lines()}")
     finally:
         unmount(point)
-    subprocess.run([f"{BIN}/k2hft", "verify", "--kafka", kafka.address, "--producers", str(FILES), "--expect-all", str(COUNT),
-                    "-q", "--only", "logs"], check=True, timeout=END_S)
-    print(f"{FILES * COUNT} records of {FILES} files are there once, in order", flush=True)
+    topic_check(kafka, "logs", FILES, COUNT)
+    quota(work, kafka)
 
 
 def main():
@@ -94,7 +111,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         try:
             run(work, random.Random(seed))
-        except (Trouble, subprocess.SubprocessError) as trouble:
+        except (AssertionError, Trouble, subprocess.SubprocessError) as trouble:
             print(f"FAIL {trouble}")
             for name in ("gateway1", "gateway2", "broker", "mount"):
                 with open(f"{work}/{name}.log", encoding="utf-8", errors="replace") as log:

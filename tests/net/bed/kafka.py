@@ -10,7 +10,6 @@ from parts.process import Process, Trouble, wait_until
 
 BIN = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin"))
 JARS = os.environ.get("K2HFT_KAFKA", "")
-HEAP = "-Xmx512m"
 
 
 def kafka_missing(build):
@@ -64,6 +63,9 @@ class Server:
             return log.read()
 
 
+JAVA = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{JARS}/*"]
+
+
 def broker(work, partitions=6):
     port, controller = free_port(), free_port()
     conf = f"{work}/broker.properties"
@@ -73,20 +75,19 @@ def broker(work, partitions=6):
                    f"controller.listener.names=CONTROLLER\nlog.dirs={work}/broker\nnum.partitions={partitions}\n"
                    "offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n"
                    "transaction.state.log.min.isr=1\ntransaction.state.log.num.partitions=4\n")
-    java = ["java", HEAP, "-XX:+UseSerialGC", "-cp", f"{JARS}/*"]
-    subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAA", "-c", conf], check=True,
+    subprocess.run([*JAVA, "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAA", "-c", conf], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-    made = Server("broker", f"127.0.0.1:{port}", f"{work}/broker.log", [*java, "kafka.Kafka", conf])
+    made = Server("broker", f"127.0.0.1:{port}", f"{work}/broker.log", [*JAVA, "kafka.Kafka", conf])
     made.ready()
     return made
 
 
-def gateway(work, name, brokers):
+def gateway(work, name, brokers, topic="logs"):
     port = free_port()
     conf = f"{work}/{name}.ini"
     with open(conf, "w", encoding="utf-8") as file:
         file.write(f"[GLOBAL]\nPORT = {port}\nSSL = no\n[K2HFTFUSESVR]\nTYPE = kafka\nSTATEDIR = {work}/{name}\n"
-                   f"KAFKA_BROKERS = {brokers}\nKAFKA_TOPIC = logs\n")
+                   f"KAFKA_BROKERS = {brokers}\nKAFKA_TOPIC = {topic}\n")
     made = Server(name, f"127.0.0.1:{port}", f"{work}/{name}.log", [f"{BIN}/k2hftfusesvr", "-conf", conf])
     made.ready()
     return made
