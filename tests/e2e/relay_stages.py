@@ -3,6 +3,7 @@
 """What a relay passes on: host, path, pid and time of the origin, over two of them; to files besides; when the next stage is
 away; with ACKEND; to several next stages; and what shows of it."""
 import filecmp
+import http.client
 import json
 import os
 import socket
@@ -40,6 +41,12 @@ def stat(*arguments):
     return subprocess.run([f"{BIN}/k2hft", "stat", *arguments], capture_output=True, timeout=30, check=False).stdout.decode()
 
 
+def health(control):
+    connection = http.client.HTTPConnection("127.0.0.1", control, timeout=30)
+    connection.request("GET", "/health")
+    return connection.getresponse().status
+
+
 def origin_check(work):
     """A relay that writes files, too, writes what the end of the way does. TRANSCONF is JSON, or the environment says it."""
     last = Stage(f"{work}/last", FORMAT)
@@ -69,7 +76,8 @@ def origin_check(work):
 def away_check(work):
     """The relay has what it acknowledges; with ACKEND it acknowledges what the next stage has. A full ring holds senders."""
     last = Stage(f"{work}/end")
-    quick = Stage(f"{work}/quick", to=[last])
+    control = port_get()
+    quick = Stage(f"{work}/quick", "", [last], f"CTLPORT = {control}")
     end = Stage(f"{work}/slow", "ACKEND = yes", [last])
     last.end()
     push(quick, "-t", "quick", text=b"quick\n")
@@ -82,10 +90,13 @@ def away_check(work):
                                stdin=subprocess.DEVNULL)
     wait_for("a full ring", lambda: json.loads(stat("--json", f"{work}/quick/ring"))["ring_state"]["tail"] > 48 << 20)
     assert pushing.poll() is None
+    assert f" wait for the next stage: 127.0.0.1:{last.port} is not connected" in stat(f"127.0.0.1:{control}").split("\n")[0]
+    assert health(control) == 503
     last.start()
     assert pushing.wait(60) == 0
     same(f"{work}/large", f"{work}/end/out/large")
     wait_for("end", lambda: os.path.exists(f"{work}/end/out/end"))
+    wait_for("health", lambda: health(control) == 200)
     for name in ("quick", "end"):
         with open(f"{work}/end/out/{name}", "rb") as file:
             text = file.read()

@@ -171,11 +171,33 @@ static bool destination_print(FILE *output, const struct json_value *status)
 	return false;
 }
 
+/* The first next stage of a relay that records wait for, and why. */
+static bool stage_print(FILE *output, const struct json_value *status)
+{
+	const struct json_value *lanes = json_get(status, "lanes"), *lane = lanes ? lanes->first : NULL;
+	char number[NUMBER_TEXT_ROOM];
+
+	for (; lane; lane = lane->next) {
+		uint64_t records = number_of(lane, "unacked_records");
+		bool away = strcmp(json_text(lane, "state"), "connected") != 0;
+		const char *why = away ? json_text(lane, "error") : json_text(lane, "receiver_status");
+
+		if (!records || (!away && (strcmp(why, "ok") == 0 || strcmp(why, "slow") == 0)))
+			continue;
+		(void)fprintf(output, "%s record%s for the next stage: %s is %s%s%s", number_text(records, number),
+			      records == 1 ? " waits" : "s wait", json_text(lane, "goes_to"),
+			      away ? "not connected" : why, away && *why ? ": " : "", away ? why : "");
+		return true;
+	}
+	return false;
+}
+
 static enum stat_verdict receiver_verdict(FILE *output, const struct json_value *status)
 {
 	unsigned senders = count_of(json_get(status, "connections"));
 
-	if (destination_print(output, status) || held_print(output, json_get(status, "files"), "file", "path") ||
+	if (destination_print(output, status) || stage_print(output, status) ||
+	    held_print(output, json_get(status, "files"), "file", "path") ||
 	    held_print(output, json_get(status, "connections"), "sender's data", "peer"))
 		return STAT_STUCK;
 	if (senders)

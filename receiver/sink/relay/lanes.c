@@ -184,6 +184,7 @@ void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *repo
 		const struct k2hft_target *targets = relay->config.targets;
 		struct k2hft_client_stats client = K2HFT_CLIENT_STATS_INIT;
 		struct k2hft_ring_stats ring = k2i_ring_stats_get(lane->ring);
+		uint64_t waiting_bytes = ring.tail > ring.head ? ring.tail - ring.head : 0;
 
 		(void)k2hft_client_stats(lane->client, &client);
 		/* The others of a lane are the list behind it, the first behind the last. */
@@ -191,8 +192,8 @@ void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *repo
 		k2i_spread_home(targets->host, targets->port, goes_to);
 		(void)snprintf(link, sizeof(link), "/proc/%ld/fd/%d", (long)getpid(),
 			       k2hft_ring_descriptor(lane->ring));
-		k2i_sink_state_add(state, client.state == K2HFT_CLIENT_CONNECTED ? "" : "away",
-				   ring.tail > ring.head ? ring.tail - ring.head : 0, 0);
+		k2i_sink_state_add(state, client.state == K2HFT_CLIENT_CONNECTED || !waiting_bytes ? "" : "away",
+				   waiting_bytes, 0);
 		k2i_report_lane(report, lane->home, goes_to, lane->path ? lane->path : link, &ring, &client);
 	}
 	k2i_report_close(report, ']');
