@@ -49,6 +49,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         key = os.path.join(folder, "key")
         subprocess.run([k2hft, "key", "-o", key], check=True, capture_output=True)
+        headers = os.path.join(folder, "headers")
+        with open(os.open(headers, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write("Authorization=Bearer x\n")
         # A block can show several files, each behind what is typed to see it, and what is typed then.
         parts = [(*block[:2], part) for block in found for part in re.split(r"^\$ .*\n", block[2], flags=re.M)]
         for path, line, text in parts:
@@ -56,7 +59,7 @@ def main():
                 continue
             name = os.path.join(folder, "it.ini" if text.lstrip().startswith(("[", "#")) else "it.yaml")
             with open(name, "w", encoding="utf-8") as file:
-                text = text.replace("/etc/k2hft/key", key)
+                text = text.replace("/etc/k2hft/key", key).replace("/etc/k2hft/otlp.headers", headers)
                 file.write(re.sub(r"^(FILE_BASEDIR\s*=\s*).*", rf"\1{folder}", text, flags=re.M))  # that anybody may use
             count += 1
             strict = [] if text.startswith(OLD) else ["--strict"]
