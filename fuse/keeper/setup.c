@@ -66,7 +66,7 @@ static int settings_take(const struct k2i_mount *mount, const struct k2i_setting
 			       settings->file);
 	else if (below)
 		(void)snprintf(told->error, sizeof(told->error), "%s: " K2I_BELOW_TEXT, settings->file, below);
-	else if (k2i_settings_restart(before, settings, false, told->restart, sizeof(told->restart), place,
+	else if (k2i_settings_restart(before, settings, K2I_RELOADS_MOUNT, told->restart, sizeof(told->restart), place,
 				      sizeof(place)))
 		(void)snprintf(told->error, sizeof(told->error), "%s: %s changed, which needs a restart", place,
 			       told->restart);
@@ -119,21 +119,6 @@ int k2i_setup_load(const struct k2i_mount *mount, const struct k2i_settings *bef
 	return status;
 }
 
-static bool text_same(const char *one, const char *other)
-{
-	return one && other ? strcmp(one, other) == 0 : one == other;
-}
-
-static bool tls_same(const struct k2hft_tls_options *one, const struct k2hft_tls_options *other)
-{
-	if (!one || !other)
-		return one == other;
-	return text_same(one->authority_path, other->authority_path) &&
-	       text_same(one->certificate_path, other->certificate_path) &&
-	       text_same(one->private_key_path, other->private_key_path) &&
-	       text_same(one->shared_key_path, other->shared_key_path) && one->version_min == other->version_min;
-}
-
 bool k2i_setup_connects_alike(const struct k2i_setup *one, const struct k2i_setup *other)
 {
 	const struct k2hft_sender_options *first = &one->config.options, *second = &other->config.options;
@@ -157,7 +142,7 @@ bool k2i_setup_secures_alike(const struct k2i_setup *one, const struct k2i_setup
 {
 	const struct k2hft_target *first = target_of(one, home), *second = target_of(other, home);
 
-	return !first || !second || tls_same(first->tls, second->tls);
+	return !first || !second || k2i_sender_tls_same(first->tls, second->tls);
 }
 
 void k2i_setup_free(struct k2i_setup *setup)

@@ -308,3 +308,18 @@ int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, cha
 	errno = kept;
 	return status;
 }
+
+static bool text_same(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+bool k2i_sender_tls_same(const struct k2hft_tls_options *one, const struct k2hft_tls_options *other)
+{
+	if (!one || !other)
+		return one == other;
+	return text_same(one->authority_path, other->authority_path) &&
+	       text_same(one->certificate_path, other->certificate_path) &&
+	       text_same(one->private_key_path, other->private_key_path) &&
+	       text_same(one->shared_key_path, other->shared_key_path) && one->version_min == other->version_min;
+}

@@ -38,6 +38,8 @@ int k2i_sender_config_make(struct k2i_settings *settings, struct k2i_sender_conf
  */
 void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int error, char *message,
 				   size_t message_room);
+/* NULL: none. */
+bool k2i_sender_tls_same(const struct k2hft_tls_options *one, const struct k2hft_tls_options *other);
 void k2i_sender_config_free(struct k2i_sender_config *config);
 
 #endif

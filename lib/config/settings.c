@@ -186,9 +186,9 @@ bool k2i_settings_state_ends(const struct k2i_settings *settings)
 
 /* Keys that a reload takes; any other that one of the two programs heeds needs a restart. */
 static const char *const taken_by_both[] = {"SSL_VERIFY_PEER", "SSL_MIN_VER", "CAPATH", "PSKFILE", NULL};
-static const char *const taken_by_receiver[] = {"SERVER_CERT", "SERVER_PRIKEY", "FILE_SYNC", "FILE_SYNC_MS", "CONNMAX",
-						"CONNMAXHOST", "STREAMMAX", "BUFFERMAX", "WINDOW", "FRAMEMAX",
-						"QUARANTINEMAX",
+static const char *const taken_by_receiver[] = {"TRANSCONF", "SERVER_CERT", "SERVER_PRIKEY", "FILE_SYNC",
+						"FILE_SYNC_MS", "CONNMAX", "CONNMAXHOST", "STREAMMAX", "BUFFERMAX",
+						"WINDOW", "FRAMEMAX", "QUARANTINEMAX",
 						/* Those of a sender. */
 						"SLAVE_CERT", "SLAVE_PRIKEY", "DELIVERMODE", "REPLICA", NULL};
 /* Without a PLUGIN. */
@@ -201,6 +201,34 @@ static const char *const taken_by_mount[] = {
 	"RELOAD",
 	/* Those of a receiver. */
 	"CTLPORT", "SELFCTLPORT", "SELFCUK", "CUK", "SERVER_CERT", "SERVER_PRIKEY", "SOCKTHREADCNT", NULL};
+
+/* Keys of TRANSCONF that a relay takes, or does not go by; those of TLS are compared node by node. */
+static const char *const taken_by_relay[] = {"PORT",
+					     "SLAVE_CERT",
+					     "SLAVE_PRIKEY",
+					     "SSL",
+					     "K2HTPDTOR_CHMPXCONF",
+					     "CTLPORT",
+					     "EXPIRE",
+					     "RINGFULL",
+					     "WRITEMODE",
+					     "FILE_MODE",
+					     "FLUSHMS",
+					     "LINEMAX",
+					     "HELDMAX",
+					     "BYTELIMIT",
+					     "DRAINTIMEOUT",
+					     "RELOAD",
+					     "SELFCTLPORT",
+					     "SELFCUK",
+					     "CUK",
+					     "SERVER_CERT",
+					     "SERVER_PRIKEY",
+					     "SOCKTHREADCNT",
+					     NULL};
+static const char *const *const taken_by[] = {[K2I_RELOADS_MOUNT] = taken_by_mount,
+					      [K2I_RELOADS_RECEIVER] = taken_by_receiver,
+					      [K2I_RELOADS_RELAY] = taken_by_relay};
 
 static bool names_have(const char *const *names, const char *name)
 {
@@ -240,17 +268,17 @@ static void name_add(char *names, size_t room, const char *name)
 	(void)snprintf(names + bytes, room - bytes, "%s%s", bytes ? ", " : "", name);
 }
 
-size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_settings *after, bool server,
-			    char *names, size_t names_room, char *place, size_t place_room)
+size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_settings *after,
+			    enum k2i_reloads reloads, char *names, size_t names_room, char *place, size_t place_room)
 {
+	const bool server = reloads == K2I_RELOADS_RECEIVER;
 	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
 	size_t count = 0;
 
 	*names = '\0';
 	for (; setting < end; setting++) {
 		if (!program_object(before, setting->section, server) || setting->effect != K2I_EFFECT_SETTING ||
-		    names_have(taken_by_both, setting->name) ||
-		    names_have(server ? taken_by_receiver : taken_by_mount, setting->name) ||
+		    names_have(taken_by_both, setting->name) || names_have(taken_by[reloads], setting->name) ||
 		    (!before->plugin && names_have(taken_by_files, setting->name)) ||
 		    setting_same(setting, before, after, server))
 			continue;

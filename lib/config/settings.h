@@ -263,12 +263,13 @@ typedef void k2i_settings_report(void *argument, enum k2i_finding finding, const
  */
 int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings);
 
+enum k2i_reloads { K2I_RELOADS_MOUNT, K2I_RELOADS_RECEIVER, K2I_RELOADS_RELAY };
 /*
- * Names the keys that differ between two files and need a restart, of a receiver or of a mount, in one line, with the place of
- * the first in `after`. Returns how many.
+ * Names the keys that differ between two files and need a restart of who reloads, in one line, with the place of the first in
+ * `after`; K2I_RELOADS_RELAY: of TRANSCONF. Returns how many.
  */
-size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_settings *after, bool server,
-			    char *names, size_t names_room, char *place, size_t place_room);
+size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_settings *after,
+			    enum k2i_reloads reloads, char *names, size_t names_room, char *place, size_t place_room);
 
 /* The effective values as an INI file, each with its unit and default in a comment. -EIO. */
 int k2i_settings_print(const struct k2i_settings *settings, FILE *output);

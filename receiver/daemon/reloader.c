@@ -63,7 +63,7 @@ static void key_check(const struct k2i_reloader *reloader, struct change *change
 	if (!change->settings->receiver_present)
 		(void)snprintf(change->error, sizeof(change->error),
 			       "%s: no section [K2HFTFUSESVR]: it is not for a receiver", change->settings->file);
-	else if (k2i_settings_restart(reloader->settings, change->settings, true, change->restart,
+	else if (k2i_settings_restart(reloader->settings, change->settings, K2I_RELOADS_RECEIVER, change->restart,
 				      sizeof(change->restart), place, sizeof(place)))
 		(void)snprintf(change->error, sizeof(change->error), "%s: %s changed, which needs a restart", place,
 			       change->restart);
@@ -83,7 +83,7 @@ static void change_prepare(struct k2i_reloader *reloader, struct change *change)
 		error = k2i_secure_prepare(reloader->service->secure, change->settings, change->error,
 					   sizeof(change->error));
 	if (!error)
-		error = k2i_state_prepare(reloader->state, change->settings);
+		error = k2i_state_prepare(reloader->state, change->settings, change->error, sizeof(change->error));
 	if (!error)
 		error = k2i_loops_limit(reloader->loops,
 					&(struct k2i_loops_limits){

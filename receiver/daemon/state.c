@@ -258,12 +258,13 @@ void k2i_state_reopen(struct k2i_state *state)
 	}
 }
 
-int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings)
+int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings, char *message, size_t message_room)
 {
 	int error = 0;
 
 	K2I_SINKS_EACH(&state->destination.sinks, sink)
-		error = error || !(*sink)->ops->prepare ? error : (*sink)->ops->prepare(*sink, settings);
+		error = error || !(*sink)->ops->prepare ? error
+							: (*sink)->ops->prepare(*sink, settings, message, message_room);
 	return error;
 }
 

@@ -35,7 +35,7 @@ int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *st
 /* Open files are opened anew. */
 void k2i_state_reopen(struct k2i_state *state);
 /* Has the sinks keep ready what other settings say, or go by it, or forget it: see struct k2i_sink_ops. */
-int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings);
+int k2i_state_prepare(struct k2i_state *state, const struct k2i_settings *settings, char *message, size_t message_room);
 void k2i_state_change(struct k2i_state *state, bool take);
 /* Once a second: notices what others have removed or put in its place. */
 void k2i_state_tick(struct k2i_state *state);

@@ -148,10 +148,10 @@ struct k2i_sink_ops {
 	/* SIGHUP: what is open is opened anew. */
 	void (*reload)(struct k2i_sink *sink);
 	/*
-	 * Keeps ready what other settings say, which can fail; `change` has groups go by it from the next on, or forgets it.
+	 * Keeps ready what other settings say, which can fail, with the reason in `message` or without one; `change` has groups go by it from the next on, or forgets it.
 	 * NULL: no setting that a reload takes concerns the sink.
 	 */
-	int (*prepare)(struct k2i_sink *sink, const struct k2i_settings *settings);
+	int (*prepare)(struct k2i_sink *sink, const struct k2i_settings *settings, char *message, size_t message_room);
 	void (*change)(struct k2i_sink *sink, bool take);
 	/* Once a second. */
 	void (*tick)(struct k2i_sink *sink, uint64_t now_ns);

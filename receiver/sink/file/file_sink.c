@@ -393,11 +393,13 @@ static void file_reload(struct k2i_sink *sink)
 	k2i_outputs_reopen(file_sink(sink)->outputs);
 }
 
-static int file_prepare(struct k2i_sink *sink, const struct k2i_settings *settings)
+static int file_prepare(struct k2i_sink *sink, const struct k2i_settings *settings, char *message, size_t message_room)
 {
 	struct file_sink *file = file_sink(sink);
 	int error = k2i_file_rules_prepare(&file->rules, settings);
 
+	(void)message;
+	(void)message_room;
 	if (!error && file->rotation)
 		error = k2i_rotation_prepare(file->rotation, settings);
 	if (error || !file->carry)

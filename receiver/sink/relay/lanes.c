@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -20,36 +21,65 @@ static int lane_path(const struct k2i_relay *relay, struct k2i_relay_lane *lane)
 
 	if (!relay->marks)
 		return 0;
-	if (relay->config.target_count == 1)
+	/* A lane that is added later is beside others, whoever leaves. */
+	if (relay->config.target_count == 1 && !relay->prepared)
 		lane->path = strdup(path);
 	else if (asprintf(&lane->path, "%s.%s", path, lane->home) < 0)
 		lane->path = NULL;
 	return lane->path ? 0 : -ENOMEM;
 }
 
-/* Nothing goes to the client that the ledger has not: the limit is there before the first chunk. */
-static int lane_open(struct k2i_relay *relay, uint32_t index)
+static int lane_find(const struct k2i_relay *relay, const char *home, struct k2hft_lane *found)
 {
-	struct k2i_relay_lane *lane = &relay->lanes[index];
+	char name[K2I_SPREAD_HOME_BYTES];
+	int error;
+
+	for (uint32_t index = 0; (error = k2hft_sender_lane(relay->sender, index, found)) == 0; index++) {
+		k2i_spread_home(found->host, found->port, name);
+		if (strcasecmp(name, home) == 0)
+			break;
+	}
+	return error;
+}
+
+bool k2i_relay_lane_leaves(const struct k2i_relay *relay, const struct k2i_relay_lane *lane)
+{
+	struct k2hft_lane found = K2HFT_LANE_INIT;
+
+	return lane_find(relay, lane->home, &found) == 0;
+}
+
+/* Nothing goes to the client that the ledger has not: the limit is there before the first chunk. */
+int k2i_relay_lane_open(struct k2i_relay *relay, const char *home, uint32_t place)
+{
+	struct k2i_relay_lane *lane = &relay->lanes[place];
 	struct k2hft_lane found = K2HFT_LANE_INIT;
 	struct k2hft_ring_stats stats;
-	int error = k2hft_sender_lane(relay->sender, index, &found);
+	int error = lane_find(relay, home, &found);
 
 	if (error)
 		return error;
 	stats = k2i_ring_stats_get(found.ring);
-	lane->ring = found.ring;
-	lane->client = found.client;
-	lane->host = found.host;
-	lane->port = found.port;
-	lane->tail = stats.tail;
-	lane->first = UINT64_MAX;
+	*lane = (struct k2i_relay_lane){
+		.ring = found.ring, .client = found.client, .tail = stats.tail, .first = UINT64_MAX};
 	memcpy(lane->uuid, stats.uuid, sizeof(lane->uuid));
-	k2i_spread_home(lane->host, lane->port, lane->home);
+	(void)snprintf(lane->home, sizeof(lane->home), "%s", home);
 	error = lane_path(relay, lane);
 	if (!error)
 		error = k2hft_ring_limit(lane->ring, lane->tail);
-	return error ? error : k2hft_producer_open(lane->ring, &lane->producer);
+	if (!error)
+		error = k2hft_producer_open(lane->ring, &lane->producer);
+	return error;
+}
+
+void k2i_relay_lane_close(struct k2i_relay_lane *lane)
+{
+	k2hft_producer_close(lane->producer);
+	free(lane->path);
+	lane->producer = NULL;
+	lane->client = NULL;
+	lane->ring = NULL;
+	lane->path = NULL;
 }
 
 int k2i_relay_lanes_open(struct k2i_relay *relay)
@@ -64,9 +94,14 @@ int k2i_relay_lanes_open(struct k2i_relay *relay)
 	else if (error)
 		k2i_sender_config_ring_failed(&relay->config, error, message, sizeof(message));
 	/* A ring of a receiver that TRANSCONF does not name any more is behind those, and drains. */
-	for (uint32_t index = 0; index < relay->config.target_count && !error; index++) {
-		error = lane_open(relay, index);
-		relay->lane_count = index + 1;
+	for (uint32_t at = 0; at < relay->config.target_count && !error; at++) {
+		char home[K2I_SPREAD_HOME_BYTES];
+
+		k2i_spread_home(relay->config.targets[at].host, relay->config.targets[at].port, home);
+		error = k2i_relay_lane_open(relay, home, at);
+		relay->lanes[at].state = K2I_RELAY_LANE_TAKES;
+		relay->takers[at] = at;
+		relay->taker_count = at + 1;
 		if (error)
 			(void)snprintf(message, sizeof(message), "%s", k2i_text_error(error));
 	}
@@ -79,10 +114,8 @@ void k2i_relay_lanes_close(struct k2i_relay *relay)
 {
 	struct k2hft_sender_stats stats = K2HFT_SENDER_STATS_INIT;
 
-	for (uint32_t index = 0; index < relay->lane_count; index++) {
-		k2hft_producer_close(relay->lanes[index].producer);
-		free(relay->lanes[index].path);
-	}
+	for (uint32_t at = 0; at < relay->taker_count; at++)
+		k2i_relay_lane_close(k2i_relay_taker(relay, at));
 	if (!relay->sender)
 		return;
 	if (!relay->marks && k2hft_sender_flush(relay->sender, DRAIN_MS) &&
@@ -133,12 +166,12 @@ void k2i_relay_lane_recover(const struct k2i_ledger_file *mark)
 			mark->length);
 }
 
-uint64_t k2i_relay_lanes_free(const struct k2i_relay *relay)
+uint64_t k2i_relay_lanes_free(struct k2i_relay *relay)
 {
 	uint64_t least = UINT64_MAX, room;
 
-	for (uint32_t index = 0; index < relay->lane_count; index++) {
-		struct k2hft_ring_stats stats = k2i_ring_stats_get(relay->lanes[index].ring);
+	for (uint32_t at = 0; at < relay->taker_count; at++) {
+		struct k2hft_ring_stats stats = k2i_ring_stats_get(k2i_relay_taker(relay, at)->ring);
 
 		room = stats.ring_bytes - (stats.tail - stats.head);
 		least = room < least ? room : least;
@@ -173,14 +206,15 @@ int k2i_relay_lane_tell(struct k2i_relay *relay, struct k2i_relay_lane *lane)
 	return 0;
 }
 
-void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *report, struct k2i_sink_state *state)
+void k2i_relay_lanes_show(struct k2i_relay *relay, struct k2i_report *report, struct k2i_sink_state *state)
 {
 	char link[64], goes_to[K2I_SPREAD_HOME_BYTES];
 
 	state->name = "relay";
 	k2i_report_open(report, "lanes", '[');
-	for (uint32_t index = 0; index < relay->lane_count; index++) {
-		const struct k2i_relay_lane *lane = &relay->lanes[index];
+	(void)pthread_mutex_lock(&relay->wait_mutex);
+	for (uint32_t at = 0; at < relay->taker_count; at++) {
+		const struct k2i_relay_lane *lane = k2i_relay_taker(relay, at);
 		const struct k2hft_target *targets = relay->config.targets;
 		struct k2hft_client_stats client = K2HFT_CLIENT_STATS_INIT;
 		struct k2hft_ring_stats ring = k2i_ring_stats_get(lane->ring);
@@ -188,7 +222,7 @@ void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *repo
 
 		(void)k2hft_client_stats(lane->client, &client);
 		/* The others of a lane are the list behind it, the first behind the last. */
-		targets += (index + client.target) % relay->config.target_count;
+		targets += (at + client.target) % relay->config.target_count;
 		k2i_spread_home(targets->host, targets->port, goes_to);
 		(void)snprintf(link, sizeof(link), "/proc/%ld/fd/%d", (long)getpid(),
 			       k2hft_ring_descriptor(lane->ring));
@@ -196,5 +230,6 @@ void k2i_relay_lanes_show(const struct k2i_relay *relay, struct k2i_report *repo
 				   waiting_bytes, 0);
 		k2i_report_lane(report, lane->home, goes_to, lane->path ? lane->path : link, &ring, &client);
 	}
+	(void)pthread_mutex_unlock(&relay->wait_mutex);
 	k2i_report_close(report, ']');
 }

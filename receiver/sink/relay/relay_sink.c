@@ -2,6 +2,7 @@
 #include "receiver/sink/relay/relay_sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,9 +27,9 @@ static int group_begin(struct k2i_group *group, bool deferred)
 
 	(void)pthread_mutex_lock(&relay->mutex);
 	relay->deferred = deferred;
-	for (uint32_t index = 0; index < relay->lane_count && !error; index++) {
-		relay->lanes[index].first = UINT64_MAX;
-		error = k2i_relay_lane_tell(relay, &relay->lanes[index]);
+	for (uint32_t at = 0; at < relay->taker_count && !error; at++) {
+		k2i_relay_taker(relay, at)->first = UINT64_MAX;
+		error = k2i_relay_lane_tell(relay, k2i_relay_taker(relay, at));
 	}
 	if (error)
 		group->failed = K2I_GROUP_LEDGER;
@@ -70,7 +71,9 @@ static int entry_push(struct k2i_relay *relay, const struct k2i_group_entry *ent
 		return error;
 	count = k2i_relay_stream_lanes(relay, stream, entry, chosen, lanes);
 	for (uint32_t at = 0; at < count && !error; at++) {
-		error = k2i_relay_stream_declare(relay, stream, lanes[at]);
+		error = k2i_relay_stream_waits(relay, stream, lanes[at])
+				? -EAGAIN
+				: k2i_relay_stream_declare(relay, stream, lanes[at]);
 		if (!error)
 			error = lane_push(&relay->lanes[lanes[at]], stream->ids[lanes[at]], entry);
 	}
@@ -81,8 +84,8 @@ static void group_undo(struct k2i_group *group)
 {
 	struct k2i_relay *relay = k2i_relay(group->sink);
 
-	for (uint32_t index = 0; index < relay->lane_count; index++) {
-		struct k2i_relay_lane *lane = &relay->lanes[index];
+	for (uint32_t at = 0; at < relay->taker_count; at++) {
+		struct k2i_relay_lane *lane = k2i_relay_taker(relay, at);
 
 		if (lane->first != UINT64_MAX)
 			(void)k2hft_ring_cut(lane->ring, lane->first);
@@ -129,12 +132,14 @@ static int push_failed(struct k2i_group *group, uint64_t wanted, int error)
 
 static size_t group_marks(const struct k2i_group *group, struct k2i_ledger_file marks[K2I_LEDGER_FILES_MAX])
 {
-	const struct k2i_relay *relay = k2i_relay(group->sink);
+	struct k2i_relay *relay = k2i_relay(group->sink);
 	size_t count = 0;
 
-	for (uint32_t index = 0; index < relay->lane_count; index++) {
-		if (relay->lanes[index].first != UINT64_MAX && relay->lanes[index].path)
-			marks[count++] = k2i_relay_lane_mark(relay, &relay->lanes[index]);
+	for (uint32_t at = 0; at < relay->taker_count; at++) {
+		const struct k2i_relay_lane *lane = k2i_relay_taker(relay, at);
+
+		if (lane->first != UINT64_MAX && lane->path)
+			marks[count++] = k2i_relay_lane_mark(relay, lane);
 	}
 	return count;
 }
@@ -153,9 +158,11 @@ static void group_end(struct k2i_group *group, bool kept)
 	struct k2i_relay *relay = k2i_relay(group->sink);
 
 	K2I_CRASH(relay_noted);
-	for (uint32_t index = 0; index < relay->lane_count && kept; index++) {
-		if (relay->lanes[index].first != UINT64_MAX)
-			(void)k2hft_ring_limit(relay->lanes[index].ring, relay->lanes[index].tail);
+	for (uint32_t at = 0; at < relay->taker_count && kept; at++) {
+		const struct k2i_relay_lane *lane = k2i_relay_taker(relay, at);
+
+		if (lane->first != UINT64_MAX)
+			(void)k2hft_ring_limit(lane->ring, lane->tail);
 	}
 	K2I_CRASH(relay_let_go);
 	(void)pthread_mutex_unlock(&relay->mutex);
@@ -163,19 +170,21 @@ static void group_end(struct k2i_group *group, bool kept)
 
 /* ACKEND ---------------------------------------------------------------------------------------------------------- */
 
-static int ways_make(const struct k2i_relay *relay, bool all, struct k2i_relay_way **ways, unsigned *count)
+static int ways_make(struct k2i_relay *relay, bool all, struct k2i_relay_way **ways, unsigned *count)
 {
 	struct k2i_relay_way *way;
 
 	*ways = NULL;
 	*count = 0;
-	for (uint32_t index = 0; index < relay->lane_count; index++) {
-		if (!all && relay->lanes[index].first == UINT64_MAX)
+	for (uint32_t at = 0; at < relay->taker_count; at++) {
+		const struct k2i_relay_lane *lane = k2i_relay_taker(relay, at);
+
+		if (!all && lane->first == UINT64_MAX)
 			continue;
 		way = calloc(1, sizeof(*way));
 		if (!way)
 			return -ENOMEM;
-		*way = (struct k2i_relay_way){.next = *ways, .lane = index, .position = relay->lanes[index].tail};
+		*way = (struct k2i_relay_way){.next = *ways, .lane = relay->takers[at], .position = lane->tail};
 		*ways = way;
 		++*count;
 	}
@@ -289,15 +298,30 @@ static int relay_resume(struct k2i_sink *sink)
 
 /* Other threads --------------------------------------------------------------------------------------------------- */
 
+/* The ring's file, which can leave meanwhile. */
+static int lane_sync(struct k2i_relay *relay, uint32_t at)
+{
+	int fd = -1, error;
+
+	(void)pthread_mutex_lock(&relay->wait_mutex);
+	if (at < relay->taker_count)
+		fd = fcntl(k2hft_ring_descriptor(k2i_relay_taker(relay, at)->ring), F_DUPFD_CLOEXEC, 0);
+	error = at < relay->taker_count && fd < 0 ? -errno : 0;
+	(void)pthread_mutex_unlock(&relay->wait_mutex);
+	if (fd < 0)
+		return error;
+	error = fdatasync(fd) ? -errno : 0;
+	(void)close(fd);
+	return error;
+}
+
 static int relay_sync(struct k2i_sink *sink)
 {
-	const struct k2i_relay *relay = k2i_relay(sink);
+	struct k2i_relay *relay = k2i_relay(sink);
 	int error = 0;
 
-	for (uint32_t index = 0; index < relay->lane_count && relay->marks && !error; index++) {
-		if (fdatasync(k2hft_ring_descriptor(relay->lanes[index].ring)))
-			error = -errno;
-	}
+	for (uint32_t at = 0; at < K2I_RELAY_LANES_MAX && relay->marks && !error; at++)
+		error = lane_sync(relay, at);
 	return error;
 }
 
@@ -308,6 +332,9 @@ static void relay_tick(struct k2i_sink *sink, uint64_t now_ns)
 	(void)pthread_mutex_lock(&relay->mutex);
 	if (now_ns > STREAM_IDLE_NS)
 		k2i_relay_streams_drop(relay, now_ns - STREAM_IDLE_NS);
+	(void)pthread_mutex_lock(&relay->wait_mutex);
+	k2i_relay_change_tick(relay);
+	(void)pthread_mutex_unlock(&relay->wait_mutex);
 	(void)pthread_mutex_unlock(&relay->mutex);
 	k2i_pending_tick(&relay->pending, now_ns);
 }
@@ -339,7 +366,8 @@ static int relay_close(struct k2i_sink *sink, bool sync)
 #define RELAY_OPS                                                                                                      \
 	.begin = group_begin, .end = group_end, .marks = group_marks, .undo = group_undo, .settled = relay_settled,    \
 	.is_behind = mark_behind, .recover = mark_recover, .recover_end = recover_end, .resume = relay_resume,         \
-	.sync = relay_sync, .tick = relay_tick, .show = relay_show, .close = relay_close
+	.sync = relay_sync, .prepare = k2i_relay_prepare, .change = k2i_relay_change, .tick = relay_tick,              \
+	.show = relay_show, .close = relay_close
 
 static const struct k2i_sink_ops ops_at_once = {.traits = K2I_SINK_UNDO, .store = group_store, RELAY_OPS};
 static const struct k2i_sink_ops ops_later = {

@@ -57,18 +57,19 @@ int k2i_relay_stream_get(struct k2i_relay *relay, const struct k2i_stream *strea
 	return 0;
 }
 
-static bool lane_connected(void *argument, uint32_t index)
+static bool lane_connected(void *argument, uint32_t at)
 {
-	const struct k2i_relay *relay = argument;
+	struct k2i_relay *relay = argument;
 	struct k2hft_client_stats stats = K2HFT_CLIENT_STATS_INIT;
 
-	return k2hft_client_stats(relay->lanes[index].client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED;
+	return k2hft_client_stats(k2i_relay_taker(relay, at)->client, &stats) == 0 &&
+	       stats.state == K2HFT_CLIENT_CONNECTED;
 }
 
-static uint64_t lane_unacked_bytes(void *argument, uint32_t index)
+static uint64_t lane_unacked_bytes(void *argument, uint32_t at)
 {
-	const struct k2i_relay *relay = argument;
-	struct k2hft_ring_stats stats = k2i_ring_stats_get(relay->lanes[index].ring);
+	struct k2i_relay *relay = argument;
+	struct k2hft_ring_stats stats = k2i_ring_stats_get(k2i_relay_taker(relay, at)->ring);
 
 	return stats.tail - stats.head;
 }
@@ -76,15 +77,15 @@ static uint64_t lane_unacked_bytes(void *argument, uint32_t index)
 uint32_t k2i_relay_lane_choose(struct k2i_relay *relay)
 {
 	const struct k2i_spread_lanes lanes = {
-		.count = relay->lane_count,
+		.count = relay->taker_count,
 		.connected = lane_connected,
 		.unacked_bytes = lane_unacked_bytes,
 		.argument = relay,
 	};
 
-	if (relay->lane_count == 1 || relay->config.options.spread != K2HFT_SPREAD_RANDOM)
-		return 0;
-	return k2i_spread_random(&lanes, &relay->random);
+	if (relay->taker_count == 1 || relay->config.options.spread != K2HFT_SPREAD_RANDOM)
+		return relay->takers[0];
+	return relay->takers[k2i_spread_random(&lanes, &relay->random)];
 }
 
 uint32_t k2i_relay_stream_lanes(struct k2i_relay *relay, struct k2i_relay_stream *stream,
@@ -92,24 +93,33 @@ uint32_t k2i_relay_stream_lanes(struct k2i_relay *relay, struct k2i_relay_stream
 				uint32_t lanes[K2I_RELAY_LANES_MAX])
 {
 	const struct k2hft_sender_options *options = &relay->config.options;
-	const char *homes[K2I_RELAY_LANES_MAX];
-	uint32_t count = relay->lane_count, copies = options->copies ? options->copies : 1;
+	uint32_t copies = options->copies ? options->copies : 1;
 
-	for (uint32_t at = 0; at < count; at++) {
-		homes[at] = relay->lanes[at].home;
-		lanes[at] = at;
+	if (relay->taker_count == 1 || options->spread == K2HFT_SPREAD_ALL) {
+		memcpy(lanes, relay->takers, sizeof(relay->takers));
+		return relay->taker_count;
 	}
-	if (count == 1 || options->spread == K2HFT_SPREAD_ALL)
-		return count;
 	if (options->spread == K2HFT_SPREAD_HASH) {
-		k2i_spread_order(homes, count, stream->path, copies, lanes);
+		k2i_relay_order(relay, relay->takers, relay->taker_count, stream->path, copies, lanes);
 		return copies;
 	}
 	/* The pieces of a record stay together. */
-	if (!(entry->flags & K2HFT_CHUNK_CONTINUED))
+	if (!(entry->flags & K2HFT_CHUNK_CONTINUED) || relay->lanes[stream->lane].state != K2I_RELAY_LANE_TAKES)
 		stream->lane = chosen;
 	lanes[0] = stream->lane;
 	return 1;
+}
+
+void k2i_relay_order(const struct k2i_relay *relay, const uint32_t *of, uint32_t count, const char *path,
+		     uint32_t wanted, uint32_t *lanes)
+{
+	const char *homes[K2I_RELAY_LANES_MAX];
+
+	for (uint32_t at = 0; at < count; at++)
+		homes[at] = relay->lanes[of[at]].home;
+	k2i_spread_order(homes, count, path, wanted, lanes);
+	for (uint32_t at = 0; at < wanted; at++)
+		lanes[at] = of[lanes[at]];
 }
 
 int k2i_relay_stream_declare(struct k2i_relay *relay, struct k2i_relay_stream *stream, uint32_t lane)
@@ -139,8 +149,8 @@ static void stream_drop(void *argument, struct k2i_table_node *node)
 
 	if (stream->used_ns >= drop->since_ns)
 		return;
-	for (uint32_t lane = 0; lane < drop->relay->lane_count; lane++) {
-		if (stream->ids[lane])
+	for (uint32_t lane = 0; lane < K2I_RELAY_LANES_MAX; lane++) {
+		if (stream->ids[lane] && drop->relay->lanes[lane].state == K2I_RELAY_LANE_TAKES)
 			(void)k2hft_stream_release(drop->relay->lanes[lane].ring, stream->ids[lane]);
 	}
 	k2i_table_remove(&drop->relay->streams, node);
@@ -154,6 +164,24 @@ void k2i_relay_streams_drop(struct k2i_relay *relay, uint64_t since_ns)
 	struct drop drop = {relay, since_ns};
 
 	k2i_table_each(&relay->streams, stream_drop, &drop);
+}
+
+struct leave {
+	uint32_t lane;
+};
+
+static void stream_leave(void *argument, struct k2i_table_node *node)
+{
+	const struct leave *leave = argument;
+
+	K2I_TABLE_ENTRY(node, struct k2i_relay_stream, node)->ids[leave->lane] = 0;
+}
+
+void k2i_relay_streams_leave(struct k2i_relay *relay, uint32_t lane)
+{
+	struct leave leave = {lane};
+
+	k2i_table_each(&relay->streams, stream_leave, &leave);
 }
 
 void k2i_relay_streams_free(struct k2i_relay *relay)

@@ -26,13 +26,21 @@ static void waiters_look(struct k2i_relay *relay, uint64_t now_ns)
 	}
 }
 
+/* A lane that leaves is gone when all is acknowledged, or given up since others have copies. */
+static uint64_t lane_acked(const struct k2i_relay *relay, const struct k2i_relay_lane *lane)
+{
+	if (lane->state == K2I_RELAY_LANE_TAKES)
+		return k2i_ring_stats_get(lane->ring).head;
+	return lane->state == K2I_RELAY_LANE_LEAVES && k2i_relay_lane_leaves(relay, lane) ? 0 : UINT64_MAX;
+}
+
 static void ways_look(struct k2i_relay *relay)
 {
 	struct k2i_relay_way **at = &relay->ways, *way;
 	uint64_t acked[K2I_RELAY_LANES_MAX];
 
-	for (uint32_t lane = 0; relay->ways && lane < relay->lane_count; lane++)
-		acked[lane] = k2i_ring_stats_get(relay->lanes[lane].ring).head;
+	for (uint32_t lane = 0; relay->ways && lane < K2I_RELAY_LANES_MAX; lane++)
+		acked[lane] = lane_acked(relay, &relay->lanes[lane]);
 	relay->last_way = &relay->ways;
 	while ((way = *at) != NULL) {
 		if (way->position > acked[way->lane]) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A receiver in a folder: what it writes is in `out` there, what it says in `log`."""
+import atexit
 import os
 import re
 import signal
@@ -33,6 +34,7 @@ class Receiver:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", f"127.0.0.1:{port}"],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        atexit.register(self.process.kill)
         self.port = int(self.logged(rb"listening on 127\.0\.0\.1:(\d+)\n").group(1))
 
     def said(self):

@@ -12,11 +12,16 @@ class Stage:
         os.makedirs(work, exist_ok=True)
         self.work, self.general, self.own, self.port = work, general, own, 0
         if to:
-            with open(f"{work}/next", "w", encoding="utf-8") as nodes:
-                nodes.write("[GLOBAL]\nSSL = no\n" + "".join(f"[SVRNODE]\nNAME = 127.0.0.1\nPORT = {stage.port}\n" for stage in to))
+            self.goes_to(to)
             ring = f"K2HTYPE = file\nK2HINIT = no\nK2HFILE = {work}/ring" if file_ring else "K2HTYPE = mem"
             self.own = f"TYPE = {'both' if both else 'trans'}\nTRANSCONF = next\nSTATEDIR = {work}/state\n{ring}\n{own}"
         self.start()
+
+    def goes_to(self, stages, general=""):
+        """What TRANSCONF says."""
+        with open(f"{self.work}/next", "w", encoding="utf-8") as nodes:
+            nodes.write(f"[GLOBAL]\nSSL = no\n{general}" +
+                        "".join(f"[SVRNODE]\nNAME = 127.0.0.1\nPORT = {stage.port}\n" for stage in stages))
 
     def start(self):
         self.receiver = Receiver(self.work, self.general, self.own, self.port)
