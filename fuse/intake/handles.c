@@ -169,9 +169,9 @@ static void handle_free(struct k2i_mount *mount, struct k2i_handle *handle)
 		k2i_node_writers(mount->nodes, handle->node, -1);
 	k2i_node_closed(mount->nodes, handle->node);
 	k2i_route_close(mount, handle->route);
-	if (handle->later) {
-		table->later_count--;
-		k2i_route_close(mount, handle->later);
+	if (handle->next_route) {
+		table->next_route_count--;
+		k2i_route_close(mount, handle->next_route);
 	}
 	k2i_outputfile_put(handle->output);
 	k2i_line_buffer_free(&handle->line);
@@ -197,7 +197,7 @@ static bool handle_is_between(const struct k2i_handle *handle)
 /* Chunks of the former route, in lanes that the stream leaves, are in front of all that comes now. */
 static void lanes_leave(struct k2i_mount *mount, const struct k2i_handle *handle)
 {
-	uint64_t left = k2i_route_lanes(handle->route) & ~k2i_route_lanes(handle->later);
+	uint64_t left = k2i_route_lanes(handle->route) & ~k2i_route_lanes(handle->next_route);
 
 	for (unsigned at = 0; left && mount->lanes.spread == K2HFT_SPREAD_HASH && at < mount->lanes.count; at++) {
 		if (left & k2i_lane_bit(&mount->lanes.lane[at]) && !mount->lanes.lane[at].plugin)
@@ -220,17 +220,17 @@ static void handle_move(struct k2i_mount *mount, struct k2i_handle *handle)
 	K2I_JOURNAL_KEEP(mount->handles);
 	lanes_leave(mount, handle);
 	k2i_route_close(mount, handle->route);
-	handle->route = handle->later;
-	handle->later = NULL;
-	mount->handles->later_count--;
+	handle->route = handle->next_route;
+	handle->next_route = NULL;
+	mount->handles->next_route_count--;
 	queue = queue_find(mount, handle);
-	handle->queue = queue ? queue : handle->later_queue;
+	handle->queue = queue ? queue : handle->next_queue;
 	k2i_node_goes_to(mount->nodes, handle->node, handle->queue->lanes);
 }
 
 void k2i_handle_go_on(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	if (handle->later && handle_is_between(handle))
+	if (handle->next_route && handle_is_between(handle))
 		handle_move(mount, handle);
 	if (handle->waits && handle->queued == 0 && !route_waits(mount, handle->route)) {
 		struct k2i_queue *queue = k2i_queue_of(mount, k2i_route_lanes(handle->route));
@@ -246,7 +246,7 @@ bool k2i_handles_use(const struct k2i_mount *mount, uint64_t lanes)
 	const struct k2i_handle *handle;
 
 	for (uint32_t number = 0; (handle = k2i_handle_next(mount->handles, &number));) {
-		if ((k2i_route_lanes(handle->route) | k2i_route_lanes(handle->later)) & lanes)
+		if ((k2i_route_lanes(handle->route) | k2i_route_lanes(handle->next_route)) & lanes)
 			return true;
 	}
 	return false;
@@ -256,7 +256,8 @@ void k2i_handles_go_on(struct k2i_mount *mount)
 {
 	struct k2i_handle *handle;
 
-	for (uint32_t number = 0; mount->handles->later_count && (handle = k2i_handle_next(mount->handles, &number));)
+	for (uint32_t number = 0;
+	     mount->handles->next_route_count && (handle = k2i_handle_next(mount->handles, &number));)
 		k2i_handle_go_on(mount, handle);
 }
 
@@ -289,12 +290,12 @@ static void handle_change(struct k2i_mount *mount, const struct prepared *prepar
 		K2I_JOURNAL_KEEP(&route->output_missing);
 		route->output_missing = false;
 	}
-	if (handle->later)
-		k2i_route_close(mount, handle->later);
+	if (handle->next_route)
+		k2i_route_close(mount, handle->next_route);
 	else
-		mount->handles->later_count++;
-	handle->later = prepared->route;
-	handle->later_queue = prepared->queue;
+		mount->handles->next_route_count++;
+	handle->next_route = prepared->route;
+	handle->next_queue = prepared->queue;
 	k2i_handle_go_on(mount, handle);
 }
 
@@ -339,7 +340,7 @@ int k2i_handles_inherit(struct k2i_mount *mount)
 	for (uint32_t number = 0; status == 0 && (handle = k2i_handle_next(mount->handles, &number));) {
 		status = k2i_route_inherit(mount, handle->route);
 		if (status == 0)
-			status = k2i_route_inherit(mount, handle->later);
+			status = k2i_route_inherit(mount, handle->next_route);
 		if (handle->output)
 			output_inherit(mount, handle);
 	}

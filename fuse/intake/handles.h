@@ -28,8 +28,8 @@ struct k2i_handle {
 	struct k2i_route *route; /* NULL: not open for writing, or cached */
 	struct k2i_queue *queue; /* where what it writes waits for room; NULL: it has no route */
 	/* By rules of a reload, see k2i_handle_change_rules; NULL: the present ones are. */
-	struct k2i_route *later;
-	struct k2i_queue *later_queue;
+	struct k2i_route *next_route;
+	struct k2i_queue *next_queue;
 	bool waits;                     /* its route does, see k2i_route_follow, or did when the queue was found */
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see writeback_pull.h */
@@ -46,7 +46,7 @@ struct k2i_handle_table {
 	uint32_t room, free_first, open_count;
 	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
 	uint64_t held_bytes;              /* memory of all line buffers */
-	uint32_t later_count;             /* handles that go by former rules still */
+	uint32_t next_route_count;        /* handles that go by former rules still */
 };
 
 /* -ENOMEM, -ENFILE. The handle takes `route` and `output` over. */
@@ -56,8 +56,8 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 int k2i_handles_inherit(struct k2i_mount *mount);
 /*
  * The mount goes by other rules: all handles have a route by them, from their next record on. Data that waits already goes
- * by the former rules, which must stay as long as the table's later_count is not 0. Errors as of k2i_route_open, with the
- * handle that has it; then the step is to be given up.
+ * by the former rules, which must stay as long as the table's next_route_count is not 0. Errors as of k2i_route_open, with
+ * the handle that has it; then the step is to be given up.
  */
 int k2i_handles_change_rules(struct k2i_mount *mount, const struct k2i_handle **failed);
 /* To be called before a handle takes data. */

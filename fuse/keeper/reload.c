@@ -25,7 +25,7 @@ static void formers_free(const struct k2i_mount *mount)
 {
 	struct former *former;
 
-	while (!mount->handles->later_count && (former = formers) != NULL) {
+	while (!mount->handles->next_route_count && (former = formers) != NULL) {
 		formers = former->next;
 		k2i_setup_free(&former->setup);
 		free(former);
