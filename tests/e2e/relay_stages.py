@@ -106,16 +106,29 @@ def away_check(work):
 
 
 def several_check(work):
-    ends = [Stage(f"{work}/end{at}") for at in range(3)]
-    relay = Stage(f"{work}/relay", "COPIES = 2", ends)
-    for at in range(12):
-        push(relay, "-t", f"s{at}", text=b"%d\n" % at)
-    held = [f"{work}/end{end}/out/s{at}" for end in range(3) for at in range(12)]
-    wait_for("two copies of each", lambda: sum(map(os.path.exists, held)) == 24)
-    relay.end()
-    for end in ends:
-        assert len([name for name in os.listdir(f"{end.work}/out") if name[0] == "s"]) < 12
-        end.end()
+    """Each way to spread over three next stages: how many have all of a stream, as it was written; random: all together."""
+    for way, general, own, copies in (("hash", "", "", 1), ("some", "", "COPIES = 2", 2), ("random", "DELIVERMODE = random\n", "", 0),
+                                      ("all", "[K2HTPDTOR]\nK2HTPDTOR_BROADCAST = yes\n", "", 3)):
+        ends = [Stage(f"{work}/{way}{at}") for at in range(3)]
+        relay = Stage(f"{work}/{way}", own, ends)
+        relay.goes_to(ends, general)
+        relay.kill()
+        texts = {f"s{at}": b"".join(b"%s %d%*s\r\n" % (way.encode(), at, number, b"") for number in range(300)) for at in range(12)}
+        for name, text in texts.items():
+            half = text.index(b"\n", len(text) // 2) + 1
+            push(relay, "-t", name, text=text[:half])
+            push(relay, "-t", name, text=text[half:])
+        made = sum(map(len, texts.values())) * (copies or 1)
+        held = [f"{end.work}/out/{name}" for end in ends for name in texts]
+        wait_for(f"all, by {way}", lambda held=held, made=made: sum(os.path.getsize(one) for one in held if os.path.exists(one)) >= made)
+        relay.end()
+        for end in ends:
+            end.end()
+        for name, text in texts.items():
+            found = [open(one, "rb").read() for one in held if one.endswith(f"/{name}") and os.path.exists(one)]
+            assert sorted(b"".join(found).splitlines()) == sorted(text.splitlines() * (copies or 1)), (way, name)
+            assert not copies or found == [text] * copies, (way, name, len(found))
+        assert all(os.listdir(f"{end.work}/out") for end in ends), way
 
 
 def refused_check(work):
