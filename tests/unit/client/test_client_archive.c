@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The archive: each record once, in the order in which they are sent first, whatever becomes of the connection. */
+#define UNIT_OWN_MAIN
+#include "unit.h"
 #include "client_peer.h"
 
 #include <signal.h>
@@ -49,9 +51,10 @@ static void client_again(struct fixture *f)
 	client_open(f);
 }
 
-static void what_is_sent_again_is_there_once(void **state)
+#define ARCHIVE_TEST(name) FIXTURE_TEST(name, struct fixture *f, archive_open, fixture_close)
+
+ARCHIVE_TEST(what_is_sent_again_is_there_once)
 {
-	struct fixture *f = *state;
 	uint64_t from, to;
 
 	archive_append("before\n");
@@ -71,9 +74,8 @@ static void what_is_sent_again_is_there_once(void **state)
 }
 
 /* As a process leaves it that was killed before the ring knew of the last frame. */
-static void what_a_killed_process_wrote_last_is_cut(void **state)
+ARCHIVE_TEST(what_a_killed_process_wrote_last_is_cut)
 {
-	struct fixture *f = *state;
 	struct k2i_ring_archive mark;
 
 	client_open(f);
@@ -101,9 +103,8 @@ static void what_a_killed_process_wrote_last_is_cut(void **state)
 	archive_is(path, "another file\n");
 }
 
-static void many_chunks_are_there_in_order(void **state)
+ARCHIVE_TEST(many_chunks_are_there_in_order)
 {
-	struct fixture *f = *state;
 	char expected[1024];
 	size_t bytes = 0;
 
@@ -119,9 +120,8 @@ static void many_chunks_are_there_in_order(void **state)
 	archive_is(path, expected);
 }
 
-static void a_renamed_file_is_followed(void **state)
+ARCHIVE_TEST(a_renamed_file_is_followed)
 {
-	struct fixture *f = *state;
 	struct stat file;
 
 	archive_append("");
@@ -139,9 +139,8 @@ static void a_renamed_file_is_followed(void **state)
 }
 
 /* Half a record would be joined to the next one. */
-static void a_full_disk_keeps_nothing_from_being_sent(void **state)
+ARCHIVE_TEST(a_full_disk_keeps_nothing_from_being_sent)
 {
-	struct fixture *f = *state;
 	struct rlimit before, limit;
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -163,9 +162,8 @@ static void a_full_disk_keeps_nothing_from_being_sent(void **state)
 	(void)signal(SIGXFSZ, SIG_DFL);
 }
 
-static void without_its_directory_it_is_tried_again(void **state)
+ARCHIVE_TEST(without_its_directory_it_is_tried_again)
 {
-	struct fixture *f = *state;
 	char moved[] = "/tmp/k2hft-archive.moved.XXXXXX";
 
 	assert_non_null(mkdtemp(moved));
@@ -182,9 +180,8 @@ static void without_its_directory_it_is_tried_again(void **state)
 	archive_is(path, "two\n");
 }
 
-static void one_sender_has_it(void **state)
+ARCHIVE_TEST(one_sender_has_it)
 {
-	struct fixture *f = *state;
 	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = K2HFT_RING_BYTES_MIN};
 	struct k2hft_client *second;
 	struct k2hft_ring *ring;
@@ -200,25 +197,14 @@ static void one_sender_has_it(void **state)
 	archive_is(path, "one\n");
 }
 
-#define CASE(function) cmocka_unit_test_setup_teardown(function, archive_open, fixture_close)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		CASE(what_is_sent_again_is_there_once),
-		CASE(what_a_killed_process_wrote_last_is_cut),
-		CASE(many_chunks_are_there_in_order),
-		CASE(a_renamed_file_is_followed),
-		CASE(a_full_disk_keeps_nothing_from_being_sent),
-		CASE(without_its_directory_it_is_tried_again),
-		CASE(one_sender_has_it),
-	};
 	int failed;
 
 	assert_non_null(mkdtemp(directory));
 	(void)snprintf(path, sizeof(path), "%s/archive", directory);
 	(void)snprintf(other, sizeof(other), "%s/archive.1", directory);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = unit_run();
 	(void)unlink(path);
 	(void)unlink(other);
 	(void)rmdir(directory);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "unit.h"
 #include "settings_help.h"
 
 #include <sys/stat.h>
 
 #include "net/tls/tls.h"
 
-static void test_sender_defaults(void **state)
+TEST(test_sender_defaults)
 {
 	struct k2i_settings *settings = load(SENDER);
 
-	(void)state;
 	assert_true(settings->fuse_present);
 	assert_false(settings->receiver_present);
 	assert_int_equal(settings->server_count, 1);
@@ -33,11 +33,10 @@ static void test_sender_defaults(void **state)
 	k2i_settings_free(settings);
 }
 
-static void test_receiver_defaults(void **state)
+TEST(test_receiver_defaults)
 {
 	struct k2i_settings *settings = load(RECEIVER);
 
-	(void)state;
 	assert_true(settings->receiver_present);
 	assert_int_equal(settings->port, 8020);
 	assert_int_equal(settings->loop_count, 0);
@@ -55,7 +54,7 @@ static void test_receiver_defaults(void **state)
 	k2i_settings_free(settings);
 }
 
-static void test_rules(void **state)
+TEST(test_rules)
 {
 	struct k2i_settings *settings = load(SENDER "[K2HFTFUSE_RULE]\nTARGET=/log//./a.log\nTRUNS=ON\n"
 						    "ALLOW = \"a, b\", \"$0\" # comment\nallow =plain text\n"
@@ -65,7 +64,6 @@ static void test_rules(void **state)
 						    "[K2HFTFUSE_RULE_DIR]\nTARGET=b/c/\n");
 	const struct k2i_rule *rule = settings->rules;
 
-	(void)state;
 	assert_int_equal(settings->rule_count, 3);
 	assert_false(rule[0].directory);
 	assert_string_equal(rule[0].target, "log/a.log");
@@ -93,7 +91,7 @@ static void test_rules(void **state)
 	k2i_settings_free(settings);
 }
 
-static void test_every_setting(void **state)
+TEST(test_every_setting)
 {
 	struct k2i_settings *settings =
 		load("[GLOBAL]\nPORT=1\nSSL=off\nSOCKTHREADCNT=8\n[SVRNODE]\nNAME=b\nssl=NO\n"
@@ -105,7 +103,6 @@ static void test_every_setting(void **state)
 		     "FORMAT=\"%T {'m':'%l'}\\n\" # text\nFILE_TIMEFORM=\"%F %T.%-\"\nSTATEDIR=/s\nLISTEN=::1\n"
 		     "WINDOW=4M\nFRAMEMAX=2M\n");
 
-	(void)state;
 	assert_int_equal(settings->port, 1);
 	assert_int_equal(settings->ssl, K2I_SSL_NO);
 	assert_int_equal(settings->loop_count, 8);
@@ -141,7 +138,7 @@ static void test_every_setting(void **state)
 	k2i_settings_free(settings);
 }
 
-static void test_values_refused(void **state)
+TEST(test_values_refused)
 {
 	static const struct {
 		const char *line, *part;
@@ -174,7 +171,6 @@ static void test_values_refused(void **state)
 	char text[512];
 	size_t number;
 
-	(void)state;
 	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
 		(void)snprintf(text, sizeof(text), SENDER "%s\n", cases[number].line);
 		expect_error(text, 5, cases[number].part);
@@ -195,13 +191,12 @@ static void key_file(char key_path[256], const char *line, mode_t mode)
 
 #define GOOD_KEY "me:00112233445566778899aabbccddeeff\n"
 
-static void test_tls_keys(void **state)
+TEST(test_tls_keys)
 {
 	char text[1024], key_path[256];
 	struct k2i_settings *settings;
 	struct k2i_tls_settings tls;
 
-	(void)state;
 	key_file(key_path, GOOD_KEY, 0600);
 	(void)snprintf(text, sizeof(text),
 		       "[GLOBAL]\nPORT=1\nSSL=no\nPSKFILE=/none\nSSL_MIN_VER=tlsv1.3\n"
@@ -232,12 +227,11 @@ static void test_tls_keys(void **state)
 }
 
 /* Somebody may count on it. */
-static void test_tls_in_vain(void **state)
+TEST(test_tls_in_vain)
 {
 	struct findings findings;
 	char text[1024], key_path[256];
 
-	(void)state;
 	k2i_settings_free(check("[GLOBAL]\nSSL_MIN_VER=TLSV1.3\n" RECEIVER, &findings));
 	assert_string_equal(findings.text, "2: note: SSL_MIN_VER has no effect without SSL = yes\n");
 	key_file(key_path, GOOD_KEY, 0600);
@@ -255,7 +249,7 @@ static void test_tls_in_vain(void **state)
 	assert_null(strstr(findings.text, "CAPATH has no effect"));
 }
 
-static void test_tls_wrong(void **state)
+TEST(test_tls_wrong)
 {
 	static const struct {
 		const char *keys;
@@ -281,7 +275,6 @@ static void test_tls_wrong(void **state)
 	char text[512];
 	size_t number;
 
-	(void)state;
 	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
 		(void)snprintf(text, sizeof(text), "[GLOBAL]\n%s" SENDER, cases[number].keys);
 		expect_error(text, cases[number].line, cases[number].part);
@@ -298,7 +291,7 @@ static void test_tls_wrong(void **state)
 }
 
 /* The file of a shared key: what it may hold, and who may read it. */
-static void test_tls_shared_key(void **state)
+TEST(test_tls_shared_key)
 {
 	static const struct {
 		const char *line, *part;
@@ -317,7 +310,6 @@ static void test_tls_shared_key(void **state)
 	struct findings findings;
 	size_t number;
 
-	(void)state;
 	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
 		key_file(key_path, cases[number].line, cases[number].mode);
 		(void)snprintf(text, sizeof(text), "[GLOBAL]\nSSL=yes\nPSKFILE=%s\n" SENDER, key_path);
@@ -334,9 +326,8 @@ static void test_tls_shared_key(void **state)
 	(void)unlink(key_path);
 }
 
-static void test_not_available(void **state)
+TEST(test_not_available)
 {
-	(void)state;
 	expect_error("[SVRNODE]\nENDPOINTS=a:1\nNAME=a\nPORT=1\n[K2HFTFUSE]\n", 2, "ENDPOINTS is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=a\n" SENDER, 2, "absolute");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
@@ -346,9 +337,8 @@ static void test_not_available(void **state)
 		     "PLUGINTRANS = yes needs PLUGIN and TRUNS = yes");
 }
 
-static void test_whole_refused(void **state)
+TEST(test_whole_refused)
 {
-	(void)state;
 	expect_error("", 0, "nothing to run");
 	expect_error("[K2HFTFUSE]\n", 1, "needs an [SVRNODE]");
 	expect_error("[K2HFTFUSE]\n[SVRNODE]\nPORT=1\n", 2, "[SVRNODE] needs NAME");
@@ -383,11 +373,10 @@ static void test_whole_refused(void **state)
 	k2i_settings_free(load("[SVRNODE]\nPORT=1\n[GLOBAL]\nCTLPORT=8020\n" RECEIVER));
 }
 
-static void test_rules_refused(void **state)
+TEST(test_rules_refused)
 {
 	char long_name[400];
 
-	(void)state;
 #define RULE SENDER "[K2HFTFUSE_RULE]\nDEFAULTALL=ALLOW\n"
 #define RULE_DIR SENDER "[K2HFTFUSE_RULE_DIR]\nDEFAULTALL=ALLOW\n"
 	expect_error(RULE, 5, "needs TARGET");
@@ -433,20 +422,18 @@ static void test_rules_refused(void **state)
 #undef RULE_DIR
 }
 
-static void test_rules_nested(void **state)
+TEST(test_rules_nested)
 {
-	(void)state;
 	k2i_settings_free(load(SENDER "[K2HFTFUSE_RULE_DIR]\nTARGET=/\n[K2HFTFUSE_RULE_DIR]\nTARGET=a\n"
 				      "[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\n[K2HFTFUSE_RULE]\nTARGET=a/b/c\n"
 				      "[K2HFTFUSE_RULE]\nTARGET=a/bb\n[K2HFTFUSE_RULE]\nTARGET=ab\n"
 				      "[K2HFTFUSE_RULE]\nTARGET=abc\n"));
 }
 
-static void test_all_errors_come(void **state)
+TEST(test_all_errors_come)
 {
 	struct findings findings;
 
-	(void)state;
 	k2i_settings_free(check("[K2HFTFUSE]\nRINGSIZ=1\nK2HTYPE=x\n[X]\nA=1\n", &findings));
 	assert_string_equal(
 		findings.text,
@@ -456,11 +443,10 @@ static void test_all_errors_come(void **state)
 		"1: error: [K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver\n");
 }
 
-static void test_without_effect(void **state)
+TEST(test_without_effect)
 {
 	struct findings findings;
 
-	(void)state;
 	k2i_settings_free(check(SENDER "RINGSIZE=1M\nRINGSIZE=2M\nK2HMAXELE=x\n[K2HFTFUSE_RULE]\nTARGET=a\nDENY=x\n"
 				       "[SVRNODE]\nNAME=b\nPORT=1\n[K2HFTFUSE_RULE]\nTARGET=b\nALLOW=x\n",
 				&findings));
@@ -489,11 +475,10 @@ static void test_without_effect(void **state)
 }
 
 /* By default, which is K2HFTFUSE's, a file that was to keep records is started afresh. */
-static void test_queue_started_afresh(void **state)
+TEST(test_queue_started_afresh)
 {
 	struct findings findings;
 
-	(void)state;
 #define QUEUE SENDER "K2HTYPE=file\nK2HFILE=/q\n"
 #define RULE "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
 	k2i_settings_free(check(QUEUE RULE, &findings));
@@ -506,11 +491,10 @@ static void test_queue_started_afresh(void **state)
 }
 
 /* Sections that are read as one, though they stand apart. */
-static void test_said_again(void **state)
+TEST(test_said_again)
 {
 	struct findings findings;
 
-	(void)state;
 	k2i_settings_free(check("[GLOBAL]\nPORT=1\nCTLPORT=2\n" SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
 				"[K2HFTFUSE_RULE]\nTARGET=b\nTRUNS=on\nALLOW=\n[GLOBAL]\nPORT=3\n",
 				&findings));
@@ -519,12 +503,11 @@ static void test_said_again(void **state)
 }
 
 /* Nor is it told of keys that do nothing. A key that an included file repeats is reported in that file. */
-static void test_said_in_vain(void **state)
+TEST(test_said_in_vain)
 {
 	struct findings findings;
 	char text[1024], included[256];
 
-	(void)state;
 #define RULE "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
 	k2i_settings_free(check("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=\n"
 				"K2HTPDTOR_FILTER_TYPE=\n" SENDER RULE,
@@ -539,12 +522,11 @@ static void test_said_in_vain(void **state)
 #undef RULE
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	struct findings findings = {.bytes = 0};
 	struct k2i_settings *settings;
 
-	(void)state;
 	/* A shell or fstab can have left the backslash. */
 	assert_int_equal(k2i_settings_check(" \\{\"GLOBAL\": {\"PORT\": 0}}", keep, &findings, &settings), 2);
 	assert_string_equal(settings->file, "(JSON)");
@@ -552,12 +534,11 @@ static void test_json(void **state)
 	k2i_settings_free(settings);
 }
 
-static void test_load_gives_the_first(void **state)
+TEST(test_load_gives_the_first)
 {
 	struct k2i_settings *settings = NULL;
 	char message[512], wanted[512];
 
-	(void)state;
 	write_file("[K2HFTFUSE]\nA=1\nB=1\n");
 	assert_int_equal(k2i_settings_load(path, &settings, message, sizeof(message)), -EINVAL);
 	assert_null(settings);
@@ -594,7 +575,7 @@ static char *print(const struct k2i_settings *settings)
 	return text;
 }
 
-static void test_print_reads_back(void **state)
+TEST(test_print_reads_back)
 {
 	struct k2i_settings *settings =
 		load("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=b\n[K2HFTFUSE]\nRINGSIZE=3000000\nLINEMAX=1000\n"
@@ -604,7 +585,6 @@ static void test_print_reads_back(void **state)
 	char *first = print(settings), *second;
 	struct k2i_settings *again = load(first);
 
-	(void)state;
 	second = print(again);
 	assert_string_equal(first, second);
 	assert_string_equal(settings->format, again->format);
@@ -622,13 +602,12 @@ static void test_print_reads_back(void **state)
 }
 
 /* Each line of the table: nine fields, the default within the range. */
-static void test_table(void **state)
+TEST(test_table)
 {
 	char *text = NULL, *line, *rest;
 	size_t bytes = 0, fields, lines = 0;
 	FILE *output = open_memstream(&text, &bytes);
 
-	(void)state;
 	assert_non_null(output);
 	assert_int_equal(k2i_settings_table_print(output), 0);
 	assert_int_equal(fclose(output), 0);
@@ -642,12 +621,11 @@ static void test_table(void **state)
 	free(text);
 }
 
-static void test_table_names_once(void **state)
+TEST(test_table_names_once)
 {
 	size_t number;
 	const struct k2i_setting *setting;
 
-	(void)state;
 	for (number = 0; number < k2i_settings_table_count; number++) {
 		setting = &k2i_settings_table[number];
 		assert_ptr_equal(k2i_setting_find(setting->section, setting->name), setting);
@@ -655,43 +633,10 @@ static void test_table_names_once(void **state)
 	}
 }
 
-static void test_line_limit_follows_ring(void **state)
+TEST(test_line_limit_follows_ring)
 {
 	struct k2i_settings *settings = load(SENDER "RINGSIZE=64K\n");
 
-	(void)state;
 	assert_int_equal(settings->record_bytes_max, 32768);
 	k2i_settings_free(settings);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sender_defaults),
-		cmocka_unit_test(test_receiver_defaults),
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_every_setting),
-		cmocka_unit_test(test_values_refused),
-		cmocka_unit_test(test_tls_keys),
-		cmocka_unit_test(test_tls_in_vain),
-		cmocka_unit_test(test_tls_wrong),
-		cmocka_unit_test(test_tls_shared_key),
-		cmocka_unit_test(test_not_available),
-		cmocka_unit_test(test_whole_refused),
-		cmocka_unit_test(test_rules_refused),
-		cmocka_unit_test(test_rules_nested),
-		cmocka_unit_test(test_all_errors_come),
-		cmocka_unit_test(test_without_effect),
-		cmocka_unit_test(test_queue_started_afresh),
-		cmocka_unit_test(test_said_again),
-		cmocka_unit_test(test_said_in_vain),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_load_gives_the_first),
-		cmocka_unit_test(test_print_reads_back),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_table_names_once),
-		cmocka_unit_test(test_line_limit_follows_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
