@@ -228,7 +228,7 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	(void)descriptor;
 	(void)what;
 	/* A disk that does not answer stops the loop in the middle of a write. */
-	if (whole->ticked_ns && now_ns > whole->ticked_ns + 2 * TICK_NS)
+	if (now_ns > whole->ticked_ns + 2 * TICK_NS)
 		late_ns = now_ns - whole->ticked_ns - TICK_NS;
 	whole->ticked_ns = now_ns;
 	for (connection = k2i_connection_next(&whole->loop, NULL); connection; connection = next) {
@@ -327,6 +327,8 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	if (whole->wake < 0)
 		return -errno;
 	error = loop_events(whole);
+	/* It can hang before its first tick. */
+	whole->ticked_ns = k2i_clock_now_ns();
 	if (!error)
 		error = k2i_thread_start(&whole->thread, loop_run, whole);
 	whole->started = !error;
@@ -478,7 +480,7 @@ bool k2i_loops_watch(struct k2i_loops *loops)
 
 		whole->slow = false;
 		if (pthread_mutex_trylock(&whole->loop.shared.serving)) {
-			moves = moves && (!ticked_ns || k2i_clock_now_ns() < ticked_ns + K2I_LOOPS_HANG_NS);
+			moves = moves && k2i_clock_now_ns() < ticked_ns + K2I_LOOPS_HANG_NS;
 			continue;
 		}
 		whole->slow = whole->watched == whole->loop.shared.wait_count;

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What systemd hears: that a receiver and a mount are ready, reload, end and make progress. A worker that hangs is replaced
-in time, and what was written arrives. A receiver takes the sockets that systemd has opened for it, and no others."""
+in time, and what was written arrives. Of a receiver with a thread that hangs it hears no more progress, and then all of it
+again. A receiver takes the sockets that systemd has opened for it, and no others."""
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -92,6 +94,43 @@ def check_receiver(folder):
     assert program.wait(LIMIT_S) == 0
 
 
+HANGS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+ssize_t recv(int descriptor, void *bytes, size_t room, int flags)
+{
+	while (access(getenv("HOLD"), F_OK) == 0)
+		(void)usleep(10000);
+	return ((ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv"))(descriptor, bytes, room, flags);
+}
+"""
+
+
+def check_hang(folder):
+    """The thread of a connection is kept in recv(2), which is no wait for a disk; the others go on."""
+    with open(f"{BIN}/k2hftfusesvr", "rb") as file:
+        if not shutil.which("cc") or b"__asan_init" in (program := file.read()) or b"__tsan_init" in program:
+            return
+    subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-o", f"{folder}/hangs.so", "-", "-ldl"], input=HANGS, text=True, check=True)
+    hold = os.path.join(folder, "hold")
+    systemd = Systemd(folder, "hang.socket", 0.8)
+    program = receiver(folder, {**systemd.environment, "LD_PRELOAD": f"{folder}/hangs.so", "HOLD": hold})
+    systemd.listen(r"^WATCHDOG=1$", 2)
+    port = port_of(folder)
+    open(hold, "w", encoding="utf-8").close()
+    with socket.create_connection(("127.0.0.1", int(port))) as stranger:
+        stranger.send(b"K2HF")
+        # Only a thread that hangs for 10 s counts.
+        wait_for(lambda: systemd.deaf(1.5), "a receiver with a thread that hangs says that it makes progress")
+        os.unlink(hold)
+        systemd.listen(r"^WATCHDOG=1$", 2)
+    program.terminate()
+    assert program.wait(LIMIT_S) == 0
+
+
 def check_sockets(folder):
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -170,6 +209,7 @@ def main():
         with open(f"{folder}/server.ini", "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = {free_port()}\n[K2HFTFUSESVR]\nFILE_BASEDIR = {folder}/out\n")
         check_receiver(folder)
+        check_hang(folder)
         check_sockets(folder)
         if not os.access("/dev/fuse", os.W_OK):
             print("SKIP: no right to use /dev/fuse")
