@@ -72,14 +72,14 @@ class Peer:
         self.refusing = self.refuses_some = False
         self.lock = threading.Lock()
         self.problems = []
-        self.forget()
+        self.seen, self.ends, self.kept = {}, {}, {}
         self.quarantined = set()
         self.server = {"forward": Forward, "otlp": Otlp}[kind](self)
         self.port = self.server.port
 
     def forget(self):
-        """Of the records of a lap, when all are acknowledged."""
-        self.seen, self.ends, self.kept = {}, {}, {}
+        """Of the records of a lap, when all are acknowledged; what an old connection still brings has come before."""
+        self.kept = {}
 
     def first(self, key, data):
         """Whether it comes for the first time."""
