@@ -33,6 +33,9 @@ arrives "$work/in" senddir/free
 state() { quick "$bin/k2hft" stat --json "$mnt" | python3 -c "import json, sys; stat = json.load(sys.stdin); print(int($1))"; }
 counted() { [ "$(state "stat['mount']['$1']")" -gt "$2" ]; }
 until_true 20 counted plugin_waiting_seconds 0 || fail "nothing waits"
+says() { quick "$bin/k2hft" stat "$mnt" | head -n 1 | grep -q "$1"; }
+until_true 20 says 'bytes wait for the plug-in of kept.log for [0-9]* s: process [0-9]* does not read them' ||
+	fail "the verdict: $("$bin/k2hft" stat "$mnt" | head -n 1)"
 [ ! -s "$work/kept.copy" ] || fail "it does not hang"
 kill -9 "$(state "stat['plugins'][0]['pid']")" || fail "its process"
 until_true 20 counted plugin_deaths 0 || fail "no death"

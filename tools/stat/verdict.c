@@ -12,6 +12,8 @@
 
 /* Records that are younger are on their way: a batch, a round trip, a disk. */
 #define ON_THEIR_WAY_NS (2 * K2I_SECOND_NS)
+/* A plug-in that leaves records for so long hangs. */
+#define PLUGIN_HANGS_S 10u
 
 static uint64_t number_of(const struct json_value *object, const char *name)
 {
@@ -63,6 +65,34 @@ static void since_print(FILE *output, uint64_t oldest_ns, uint64_t now_ns)
 	(void)fputs(")", output);
 }
 
+/* Tells of the plug-in for which records have waited longest, unless that is not long. */
+static bool plugin_print(FILE *output, const struct json_value *status, enum stat_verdict *verdict)
+{
+	const struct json_value *array = json_get(status, "plugins"), *row = array ? array->first : NULL,
+				*longest = row;
+	char number[NUMBER_TEXT_ROOM];
+	uint64_t waiting_s;
+
+	for (; row; row = row->next)
+		longest = number_of(row, "waiting_s") > number_of(longest, "waiting_s") ? row : longest;
+	waiting_s = longest ? number_of(longest, "waiting_s") : 0;
+	if (waiting_s * K2I_SECOND_NS < ON_THEIR_WAY_NS)
+		return false;
+	(void)fprintf(output, "%s bytes wait for the plug-in of %s for ",
+		      number_text(number_of(longest, "waiting_bytes"), number), json_text(longest, "path"));
+	age_print(output, waiting_s * K2I_SECOND_NS);
+	*verdict = waiting_s >= PLUGIN_HANGS_S ? STAT_STUCK : STAT_PROGRESS;
+	if (*json_text(longest, "held")) {
+		(void)fprintf(output, ": it can't be started: %s", json_text(longest, "held"));
+		*verdict = STAT_STUCK;
+	} else if (number_of(longest, "pid")) {
+		(void)fprintf(output, ": process %" PRIu64 " does not read them", number_of(longest, "pid"));
+	} else {
+		(void)fputs(": its process ended, and is started again", output);
+	}
+	return true;
+}
+
 /* Why records of a ring wait. `client`: NULL, of a ring that was asked by its file. */
 static void reason_print(FILE *output, const struct json_value *status, const struct json_value *client)
 {
@@ -106,8 +136,12 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 	/* A ring that was asked by its file tells only whether it has a sender. */
 	bool connected = client ? strcmp(json_text(client, "state"), "connected") == 0
 				: strcmp(json_text(status, "sender"), "runs") == 0;
+	enum stat_verdict verdict;
 	char number[NUMBER_TEXT_ROOM];
 
+	if (connected && client && strcmp(json_text(client, "receiver_status"), "ok") == 0 &&
+	    plugin_print(output, status, &verdict))
+		return verdict;
 	if (!records && (connected || !client)) {
 		(void)fputs("fine: nothing waits", output);
 		return STAT_FINE;
@@ -195,7 +229,10 @@ static bool stage_print(FILE *output, const struct json_value *status)
 static enum stat_verdict receiver_verdict(FILE *output, const struct json_value *status)
 {
 	unsigned senders = count_of(json_get(status, "connections"));
+	enum stat_verdict verdict;
 
+	if (plugin_print(output, status, &verdict))
+		return verdict;
 	if (destination_print(output, status) || stage_print(output, status) ||
 	    held_print(output, json_get(status, "files"), "file", "path") ||
 	    held_print(output, json_get(status, "connections"), "sender's data", "peer"))
