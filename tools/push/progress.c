@@ -106,10 +106,12 @@ int push_connection_check(struct push *push)
 	struct lanes lanes;
 	struct k2hft_lane lane = K2HFT_LANE_INIT;
 
-	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < push->options.timeout_s * UINT64_C(1000000000))
+	if (push->connected ||
+	    k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < push->options.timeout_s * UINT64_C(1000000000))
 		return STATUS_OK;
 	lanes = lanes_look(push);
-	if (lanes.connects)
+	push->connected = lanes.connects > 0;
+	if (push->connected)
 		return STATUS_OK;
 	(void)k2hft_sender_lane(push->sender, 0, &lane);
 	push_error("receiver %s port %s%s: %s", lane.host, lane.port,

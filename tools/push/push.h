@@ -36,6 +36,7 @@ struct push {
 	bool show;                /* progress */
 	uint64_t input_bytes, total_bytes; /* total: of all inputs; 0: not known */
 	uint64_t started_ns, shown_ns;
+	bool connected;              /* to any receiver, at the end of the time limit or later */
 	uint64_t acked, progress_ns; /* last seen, and when it moved */
 };
 
