@@ -25,6 +25,8 @@ mkdir "$dir/lib/k2hft"
 echo text >"$dir/lib/k2hft/forward.so"
 "$dir/bin/k2hft" check -q "$dir/conf" || fail "check: it is there"
 refused 'module .*/forward.so can.t be loaded: .*; install k2hftfusesvr-forward of version '
+"$dir/bin/k2hft" check --connect "$dir/conf" >"$dir/log" && fail "check --connect: a text is a module"
+logged 'error: forward: module .*/forward.so can.t be loaded: .*; install k2hftfusesvr-forward of version ' || fail "$(cat "$dir/log")"
 cat >"$dir/old.c" <<END
 const struct { const char *version; void *open; } k2i_sink_module = {"0.0.1", 0};
 END

@@ -49,7 +49,7 @@ static _Noreturn void produce(const struct bench_run *run, const struct k2i_kafk
 int bench_kafka_copy(const struct bench_run *run, struct bench_pipe *carried)
 {
 	char reason[PATH_MAX + REASON_ROOM];
-	const struct k2i_kafka_tools *tools = k2i_kafka_tools_load(reason, sizeof(reason));
+	const struct k2i_kafka_tools *tools = k2i_module_load("kafka", "k2i_kafka_tools", reason, sizeof(reason));
 	struct outcome outcome = {.error = -EIO};
 	struct rusage used;
 	int ends[2];

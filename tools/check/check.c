@@ -16,8 +16,8 @@
 static const char usage[] =
 	"usage: k2hft check [OPTION...] FILE...\n\n"
 	"Checks configuration files: what is wrong, with file and line, and which keys have no effect.\n\n"
-	"  -c, --connect also greets a sender's receivers; looks whether a receiver's ports are free and its\n"
-	"                directories writable\n"
+	"  -c, --connect also greets a sender's receivers; looks whether a receiver's ports are free, its\n"
+	"                directories writable, and its modules there in one piece\n"
 	"  -m, --mount DIR  also looks for files of the configuration below DIR, where it is to be mounted\n"
 	"  -p, --print   prints the effective values as a configuration file; findings go to standard error\n"
 	"  -q, --quiet   errors only\n"

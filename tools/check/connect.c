@@ -16,6 +16,7 @@
 #include <k2hft/log.h>
 #include <k2hft/ring.h>
 
+#include "app/program/module.h"
 #include "base/clock.h"
 #include "config/sender.h"
 
@@ -30,7 +31,7 @@ struct finding {
 
 static void found(const struct finding *finding, enum k2i_finding kind, const char *what, const char *why)
 {
-	char text[PATH_MAX + 512];
+	char text[PATH_MAX + 1024];
 
 	(void)snprintf(text, sizeof(text), "%s: %s", what, why);
 	finding->report(finding->argument, kind, finding->file, 0, text);
@@ -156,6 +157,19 @@ static void directory_check(const struct finding *finding, const char *key, cons
 	found(finding, K2I_FINDING_ERROR, what, strerror(errno));
 }
 
+static void modules_check(const struct finding *finding, const struct k2i_settings *settings)
+{
+	char reason[K2I_MODULE_REASON_ROOM];
+
+	for (size_t at = 0; at < K2I_MODULES; at++) {
+		const char *name = k2i_module_outputs[at].name;
+
+		if (settings->outputs & k2i_module_outputs[at].output &&
+		    !k2i_module_load(name, "k2i_sink_module", reason, sizeof(reason)))
+			found(finding, K2I_FINDING_ERROR, name, reason);
+	}
+}
+
 static void receiver_check(const struct finding *finding, const struct k2i_settings *settings)
 {
 	unsigned control_port = k2i_settings_control_port(settings);
@@ -164,6 +178,7 @@ static void receiver_check(const struct finding *finding, const struct k2i_setti
 	if (control_port)
 		port_check(finding, "CTLPORT", settings->control_address ? settings->control_address : "localhost",
 			   control_port);
+	modules_check(finding, settings);
 	/* As another user, the receiver has other rights than who runs this. */
 	if (settings->run_user)
 		return;

@@ -43,7 +43,7 @@ int verify_topic_open(struct verify_topic *topic, const char *brokers, const cha
 	*topic = (struct verify_topic){
 		.topic = {
 			.brokers = brokers, .name = name, .options = options, .take = bytes_write, .argument = topic}};
-	topic->tools = k2i_kafka_tools_load(reason, sizeof(reason));
+	topic->tools = k2i_module_load("kafka", "k2i_kafka_tools", reason, sizeof(reason));
 	if (!topic->tools) {
 		verify_error("--kafka: %s", reason);
 		return -ENOENT;

@@ -136,17 +136,15 @@ static void plugin_check(struct k2i_checker *checker, struct k2i_place key_place
 /* Modules that TYPE asks for. */
 static void modules_check(struct k2i_checker *checker)
 {
-	static const struct {
-		unsigned output;
-		const char *name;
-	} modules[] = {{K2I_OUTPUT_KAFKA, "kafka"}, {K2I_OUTPUT_FORWARD, "forward"}, {K2I_OUTPUT_OTLP, "otlp"}};
 	char path[PATH_MAX];
 
-	for (size_t number = 0; number < sizeof(modules) / sizeof(modules[0]); number++) {
-		if (checker->settings->outputs & modules[number].output && k2i_module_path(modules[number].name, path))
+	for (size_t number = 0; number < K2I_MODULES; number++) {
+		const char *name = k2i_module_outputs[number].name;
+
+		if (checker->settings->outputs & k2i_module_outputs[number].output && k2i_module_path(name, path))
 			k2i_checker_find(checker, K2I_FINDING_ERROR, place_of(checker, "TYPE"),
 					 "TYPE has %s, whose module %s is not there; install " K2I_MODULE_PACKAGE "%s",
-					 modules[number].name, path, modules[number].name);
+					 name, path, name);
 	}
 }
 

@@ -9,6 +9,8 @@
 
 #include <k2hft/version.h>
 
+#include "config/settings.h"
+
 int k2i_module_path(const char *name, char path[PATH_MAX])
 {
 	const char *(*library)(void) = k2hft_version_string;
@@ -28,24 +30,30 @@ int k2i_module_path(const char *name, char path[PATH_MAX])
 	return access(path, R_OK) == 0 ? 0 : -ENOENT;
 }
 
-const struct k2i_kafka_tools *k2i_kafka_tools_load(char *reason, size_t reason_room)
+const struct k2i_module_output k2i_module_outputs[K2I_MODULES] = {
+	{K2I_OUTPUT_KAFKA, "kafka"}, {K2I_OUTPUT_FORWARD, "forward"}, {K2I_OUTPUT_OTLP, "otlp"}};
+
+const void *k2i_module_load(const char *name, const char *symbol, char *reason, size_t reason_room)
 {
-	const struct k2i_kafka_tools *tools = NULL;
+	const struct {
+		const char *version;
+	} *found = NULL;
 	char path[PATH_MAX];
-	int error = k2i_module_path("kafka", path);
-	/* nodelete: the library has threads. */
+	int error = k2i_module_path(name, path);
+	/* nodelete: libraries of modules have threads. */
 	void *handle = error ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
 	if (handle)
-		tools = dlsym(handle, "k2i_kafka_tools");
-	if (tools && strcmp(tools->version, K2HFT_VERSION_STRING) == 0)
-		return tools;
+		found = dlsym(handle, symbol);
+	if (found && strcmp(found->version, K2HFT_VERSION_STRING) == 0)
+		return found;
 	(void)snprintf(reason, reason_room,
-		       "it needs the module %s: %s; install " K2I_MODULE_PACKAGE
-		       "kafka of version " K2HFT_VERSION_STRING,
+		       "module %s can't be loaded: %s; install " K2I_MODULE_PACKAGE
+		       "%s of version " K2HFT_VERSION_STRING,
 		       path,
 		       error   ? strerror(-error)
-		       : tools ? "it is of another version"
-			       : dlerror());
+		       : found ? "it is of another version"
+			       : dlerror(),
+		       name);
 	return NULL;
 }

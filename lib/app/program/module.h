@@ -44,7 +44,18 @@ struct k2i_kafka_tools {
 	int (*plain)(const struct k2i_kafka_plain *plain, double *seconds, char *reason, size_t reason_room);
 };
 
-/* NULL: the module is not there, or of another version, as `reason` says. */
-const struct k2i_kafka_tools *k2i_kafka_tools_load(char *reason, size_t reason_room);
+/* Modules that TYPE asks for. */
+#define K2I_MODULES 3u
+extern const struct k2i_module_output {
+	unsigned output; /* enum k2i_output */
+	const char *name;
+} k2i_module_outputs[K2I_MODULES];
+
+#define K2I_MODULE_REASON_ROOM (PATH_MAX + 512)
+/*
+ * A symbol of a module: a structure that begins with its version, as text. NULL: the module is not there, is none, or is of
+ * another version, as `reason` says.
+ */
+const void *k2i_module_load(const char *name, const char *symbol, char *reason, size_t reason_room);
 
 #endif
