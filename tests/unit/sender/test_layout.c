@@ -47,7 +47,7 @@ TEST(with_a_size_they_grow_behind_the_last_field)
 	if (!words_have_64_bits())
 		skip();
 	LAST(k2hft_ring_options, reserved, 28);
-	LAST(k2hft_ring_stats, waiting_producers, 296);
+	LAST(k2hft_ring_stats, waiting_producers, 304);
 	LAST(k2hft_tls_options, reserved, 44);
 	LAST(k2hft_client_options, failover_ms, 100);
 	LAST(k2hft_lease, reserved, 20);
