@@ -280,6 +280,7 @@ size_t k2i_settings_restart(const struct k2i_settings *before, const struct k2i_
 		if (!program_object(before, setting->section, server) || setting->effect != K2I_EFFECT_SETTING ||
 		    names_have(taken_by_both, setting->name) || names_have(taken_by[reloads], setting->name) ||
 		    (!before->plugin && names_have(taken_by_files, setting->name)) ||
+		    (before->plugin && after->plugin && strcmp(setting->name, "PLUGIN") == 0) ||
 		    setting_same(setting, before, after, server))
 			continue;
 		if (count++ == 0 && setting->section == K2I_SECTION_SVRNODE &&

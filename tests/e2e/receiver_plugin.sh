@@ -18,6 +18,20 @@ receiver_start
 sends 'one 1 0' a/f one two
 sends 'two 1 0' g three
 wait_until is plugins_running 2
+# A reload with another one: those that run have the end of their input, and the next ones its command.
+reloads() { "${B:-build}/bin/k2hft" reload "$dir/out/.k2hft" >"$dir/said" 2>&1; }
+cp "$dir/conf" "$dir/conf.former"
+sed -i 's|^PLUGIN = .*|PLUGIN = /nowhere/x|' "$dir/conf"
+reloads && fail "a PLUGIN that is not there"
+grep -q "$dir/conf:8: PLUGIN = /nowhere/x" "$dir/said" || fail "not said: $(cat "$dir/said")"
+sed 's|^PLUGIN = .*|PLUGIN = /usr/bin/tr a-z b-za|' "$dir/conf.former" >"$dir/conf"
+reloads || fail "another PLUGIN: $(cat "$dir/said")"
+sends 'three 1 0' h hal
+wait_until is plugins_running 1
+cp "$dir/conf.former" "$dir/conf"
+reloads || fail "the former PLUGIN: $(cat "$dir/said")"
+wait_until is plugins_running 0
+printf 'i: ibm\n' | cmp - "$dir/out/h" || fail "h"
 receiver_stop TERM
 printf 'A/F: ONE\nA/F: TWO\n' | cmp - "$dir/out/a/f" || fail "a/f"
 printf 'G: THREE\n' | cmp - "$dir/out/g" || fail "g"

@@ -191,10 +191,10 @@ static void process_start(struct k2i_plugin *plugin, uint64_t now_ns)
 		start_failed(plugin, output, "its output can't be opened", now_ns);
 		return;
 	}
-	error = k2i_process_start(plugin->options->command, output, &plugin->process);
+	error = k2i_process_start(plugin->command, output, &plugin->process);
 	if (error) {
 		(void)close(output);
-		start_failed(plugin, error, plugin->options->command->path, now_ns);
+		start_failed(plugin, error, plugin->command->path, now_ns);
 		return;
 	}
 	plugin->output = output;

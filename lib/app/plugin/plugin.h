@@ -29,10 +29,11 @@ struct k2i_plugin {
 	atomic_uint_fast64_t waiting_bytes, oldest_ns, restarts;
 	atomic_int pid, error;
 	/* The thread's own. */
-	struct k2i_plugin_block *queue, **last; /* blocks that are not wholly read */
-	struct k2i_plugin_block *writing;       /* the one that is written next, from `write_at` */
-	size_t write_at, read_at;               /* of the first block, what was read */
-	size_t unread;                          /* in the pipe when it was looked at last */
+	const struct k2i_plugin_command *command; /* of its next process */
+	struct k2i_plugin_block *queue, **last;   /* blocks that are not wholly read */
+	struct k2i_plugin_block *writing;         /* the one that is written next, from `write_at` */
+	size_t write_at, read_at;                 /* of the first block, what was read */
+	size_t unread;                            /* in the pipe when it was looked at last */
 	enum k2i_plugin_state state;
 	bool wanted, resting, stopping, closing;
 	bool asked;        /* it is to end */

@@ -23,11 +23,13 @@ struct k2i_plugins {
 	int wake;
 	struct pollfd *polled;
 	size_t polled_room;
+	struct k2i_plugin_command *command; /* NULL: that of the options */
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct k2i_plugin *first;
 	size_t count;
 	bool stopping;
+	struct k2i_plugin_command *changed; /* the next; NULL: the present one stays */
 };
 
 static void plugins_wake(struct k2i_plugins *plugins)
@@ -45,6 +47,11 @@ static struct k2i_plugin *requests_take(struct k2i_plugins *plugins, size_t *cou
 	struct k2i_plugin **place = &plugins->first, *plugin, *closed = NULL, *first;
 
 	(void)pthread_mutex_lock(&plugins->mutex);
+	if (plugins->changed) {
+		k2i_plugin_command_free(plugins->command);
+		plugins->command = plugins->changed;
+		plugins->changed = NULL;
+	}
 	while ((plugin = *place) != NULL) {
 		k2i_plugin_request_take(plugin, plugins->stopping);
 		if (!k2i_plugin_is_over(plugin)) {
@@ -121,6 +128,7 @@ static void *plugins_run(void *argument)
 		now_ns = k2i_clock_now_ns();
 		until_ns = now_ns + K2I_SECOND_NS;
 		for (plugin = first; plugin; plugin = plugin->next) {
+			plugin->command = plugins->command ? plugins->command : plugins->options->command;
 			next_ns = k2i_plugin_advance(plugin, now_ns);
 			until_ns = next_ns < until_ns ? next_ns : until_ns;
 			busy |= plugin->state != K2I_PLUGIN_ENDED;
@@ -174,8 +182,18 @@ void k2i_plugins_stop(struct k2i_plugins *plugins)
 	}
 	(void)close(plugins->wake);
 	(void)pthread_mutex_destroy(&plugins->mutex);
+	k2i_plugin_command_free(plugins->command);
+	k2i_plugin_command_free(plugins->changed);
 	free(plugins->polled);
 	free(plugins);
+}
+
+void k2i_plugins_change(struct k2i_plugins *plugins, struct k2i_plugin_command *command)
+{
+	(void)pthread_mutex_lock(&plugins->mutex);
+	k2i_plugin_command_free(plugins->changed);
+	plugins->changed = command;
+	(void)pthread_mutex_unlock(&plugins->mutex);
 }
 
 int k2i_plugin_open(struct k2i_plugins *plugins, const char *name, void *argument, struct k2i_plugin **plugin)

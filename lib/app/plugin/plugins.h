@@ -65,6 +65,9 @@ int k2i_plugins_start(const struct k2i_plugins_options *options, struct k2i_plug
  */
 void k2i_plugins_stop(struct k2i_plugins *plugins);
 
+/* Processes that start from now on have this command, which is the plug-ins' now. Any thread. */
+void k2i_plugins_change(struct k2i_plugins *plugins, struct k2i_plugin_command *command);
+
 /* `name`, of its output, is for messages. -ENOMEM. Any thread, as all that follow. */
 int k2i_plugin_open(struct k2i_plugins *plugins, const char *name, void *argument, struct k2i_plugin **plugin);
 /* No more is pushed: when all is read, and its process has ended, it is gone. */

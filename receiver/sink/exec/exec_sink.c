@@ -356,6 +356,23 @@ static void exec_reload(struct k2i_sink *sink)
 	k2i_exec_targets_rest(k2i_exec_sink(sink));
 }
 
+static int exec_prepare(struct k2i_sink *sink, const struct k2i_settings *settings, char *message, size_t message_room)
+{
+	return k2i_plugin_command_parse(settings->plugin, &k2i_exec_sink(sink)->next, message, message_room);
+}
+
+/* Behind it, `reload` has all processes end. */
+static void exec_change(struct k2i_sink *sink, bool take)
+{
+	struct k2i_exec_sink *exec = k2i_exec_sink(sink);
+
+	if (take && exec->next)
+		k2i_plugins_change(exec->plugins, exec->next);
+	else
+		k2i_plugin_command_free(exec->next);
+	exec->next = NULL;
+}
+
 static void exec_tick(struct k2i_sink *sink, uint64_t now_ns)
 {
 	struct k2i_exec_sink *exec = k2i_exec_sink(sink);
@@ -429,6 +446,8 @@ static const struct k2i_sink_ops exec_ops = {
 	.start = exec_start,
 	.sync = exec_sync,
 	.reload = exec_reload,
+	.prepare = exec_prepare,
+	.change = exec_change,
 	.tick = exec_tick,
 	.show = exec_show,
 	.close = exec_close,

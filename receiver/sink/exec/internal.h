@@ -23,7 +23,7 @@ struct k2i_exec_sink {
 	const struct k2i_format *format;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
-	struct k2i_plugin_command *command;
+	struct k2i_plugin_command *command, *next; /* next: of a reload that is prepared */
 	struct k2i_plugins_options options;
 	struct k2i_plugins *plugins;
 	size_t targets_max;
