@@ -16,6 +16,9 @@
 /* Before a receiver that is settled is greeted again, since another one can answer to its name by then. */
 #define SETTLED_PAUSE_NS (60 * K2I_SECOND_NS)
 #define ANSWER_NS (10 * K2I_SECOND_NS)
+/* Behind so many failures in a row, which take half a minute, the pauses are longer: nobody waits for a receiver that is away. */
+#define FAILURES_MANY 16u
+#define LONGER 4u
 
 static bool is_home(const struct k2hft_client *client, const struct k2i_target *target)
 {
@@ -55,9 +58,10 @@ static void side_end(struct k2hft_client *client, uint64_t pause_ns, uint64_t no
 static void side_fail(struct k2hft_client *client, const char *reason, uint64_t now_ns)
 {
 	struct k2i_target *target = client->side.dial.target;
+	uint64_t pause_ns = k2i_client_backoff_ns(++target->side_failures, k2i_client_random(client));
 
 	k2i_log_limited(&client->side.limit, now_ns, K2HFT_LOG_DEBUG, "client: %s: %s", target->peer, reason);
-	side_end(client, k2i_client_backoff_ns(++target->side_failures, k2i_client_random(client)), now_ns);
+	side_end(client, target->side_failures > FAILURES_MANY ? LONGER * pause_ns : pause_ns, now_ns);
 }
 
 /* All of it or nothing: a receiver that does not take so little has other worries. */
