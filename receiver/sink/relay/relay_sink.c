@@ -87,8 +87,8 @@ static void group_undo(struct k2i_group *group)
 	for (uint32_t at = 0; at < relay->taker_count; at++) {
 		struct k2i_relay_lane *lane = k2i_relay_taker(relay, at);
 
-		if (lane->first != UINT64_MAX)
-			(void)k2hft_ring_cut(lane->ring, lane->first);
+		if (lane->first != UINT64_MAX && k2hft_ring_cut(lane->ring, lane->first) == 0)
+			lane->tail = lane->first;
 		lane->first = UINT64_MAX;
 	}
 }
