@@ -17,7 +17,8 @@ receiver_settings='FILE_UNIFY = all'
 start_receiver
 start_mount
 for file in a b; do
-	seq -f "$file %.0f" 400000 | (while read -r line; do echo "$line"; done) >>"$sent/$file" 2>/dev/null &
+	seq -f "$file %.0f" 400000 | (while read -r line; do echo "$line" || exit; done) >>"$sent/$file" 2>/dev/null &
+	writers="${writers:-} $!"
 done
 start_killing 0.3
 until_true 30 arrived all 500000 || fail "nothing arrives"
@@ -30,6 +31,8 @@ stop_killing 1
 kill -9 "$mount_pid"
 wait "$mount_pid" 2>/dev/null
 umount "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
+# shellcheck disable=SC2086 # their pids
+wait $writers
 start_mount
 echo last >>"$sent/c"
 until_true 30 grep -qx last "$received/all" || fail "the second mount sends nothing"
