@@ -32,7 +32,7 @@ static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *
  * An empty ring has none, whatever the counters say: records that were damaged are never acknowledged, nor is a chunk
  * that its producer counted and did not live to publish.
  */
-static uint64_t unacked_bytes(const struct k2hft_ring_stats *stats)
+static uint64_t records_unacked(const struct k2hft_ring_stats *stats)
 {
 	if (stats->head >= stats->tail || stats->committed_records <= stats->acked_records)
 		return 0;
@@ -72,6 +72,6 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 	memcpy(now.uuid, (const uint64_t[]){header_word(&header->uuid[0]), header_word(&header->uuid[1])},
 	       sizeof(now.uuid));
 	slots_count(ring, &now);
-	now.unacked_records = unacked_bytes(&now);
+	now.unacked_records = records_unacked(&now);
 	return k2i_stats_copy(stats, &now, sizeof(now));
 }

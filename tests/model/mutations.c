@@ -8,18 +8,18 @@
  * again by itself.
  */
 const struct model_mutation model_mutations[] = {
-	{"commit relaxed", "wrap", true, "publish", "mark", MODEL_WEAKEN},
+	{"commit relaxed", "wrap", true, "mark_publish", "mark", MODEL_WEAKEN},
 	{"read relaxed", "wrap", true, "entry_kind", "mark", MODEL_WEAKEN},
-	{"look for a sleeper not seq_cst", "wrap", true, "publish", "sleeping", MODEL_TO_RELEASE},
+	{"look for a sleeper not seq_cst", "wrap", true, "mark_publish", "sleeping", MODEL_TO_RELEASE},
 	{"sleep not seq_cst", "wrap", true, "k2hft_ring_sleep", "sleeping", MODEL_TO_RELEASE},
 	{"sleep not told", "wrap", false, "k2hft_ring_sleep", "sleeping", MODEL_DROP},
 	{"release relaxed", "full", true, "head_move", "head", MODEL_WEAKEN},
-	{"room taken relaxed", "full", true, "turn", "head", MODEL_WEAKEN},
+	{"room taken relaxed", "full", true, "area_turn", "head", MODEL_WEAKEN},
 	{"tail claimed relaxed", "wrap", true, "tail_move", "tail", MODEL_WEAKEN},
 	{"tail read relaxed", "wrap", true, "k2i_tail_place", "tail", MODEL_WEAKEN},
 	{"claim not in its slot", "wrap", false, "tail_move", "claim", MODEL_DROP},
 	{"switch not in its slot", "larger-killed", false, "tail_move", "claim", MODEL_DROP},
-	{"switch: tail not before head", "larger", true, "turn", "header->tail", MODEL_WEAKEN},
+	{"switch: tail not before head", "larger", true, "area_turn", "header->tail", MODEL_WEAKEN},
 	{"next claim relaxed", "two", true, "tail_move", "claim", MODEL_WEAKEN},
 	{"owner read relaxed", "comers", true, "k2i_owner_find", "owner", MODEL_WEAKEN},
 	{"end of a claim relaxed", "wrap", true, "claim_end", "claim", MODEL_WEAKEN},
