@@ -43,7 +43,10 @@ wait_until arrived other 5
 [ ! -s "$dir/out/kept" ] || fail "what hangs has written"
 wait_until above plugin_waiting_seconds 0
 above plugin_waiting_bytes 1000 || fail "nothing waits"
-says() { "${B:-build}/bin/k2hft" stat "127.0.0.1:$control" | head -n 1 | grep -q "$1"; }
+# shellcheck disable=SC2317
+says() {
+	"${B:-build}/bin/k2hft" stat "127.0.0.1:$control" | head -n 1 | grep -q "$1"
+}
 wait_until says 'bytes wait for the plug-in of kept for [0-9]* s: process [0-9]* does not read them'
 rm "$dir/keep"
 wait "$sender" || fail "the sender: $(cat "$dir/said.one")"

@@ -40,7 +40,9 @@ grep -qE '<td[^>]*>500</td><td[^>]*>[0-9.]+ s</td><td[^>]*>[0-9.]+ s</td>' "$wor
 page --screenshot="${B:-build}/serve_page.png" >/dev/null
 # The last window-size counts: a telephone, in the dark.
 page --window-size=500,900 --blink-settings=preferredColorScheme=0 --screenshot="${B:-build}/serve_page_telephone.png" >/dev/null
-[ -s "${B:-build}/serve_page.png" ] && [ -s "${B:-build}/serve_page_telephone.png" ] || fail "no picture"
+for picture in serve_page serve_page_telephone; do
+	[ -s "${B:-build}/$picture.png" ] || fail "no picture: $picture"
+done
 start_receiver
 until_true 5 shows 'class="target fine"' || fail "$(cat "$work/dom")"
 kill "$serving"
