@@ -18,6 +18,8 @@
 /* Records that a plug-in has not read stay there, and are copied on the way to it. */
 #define PLUGIN_RING_BYTES_MAX (16u * 1024 * 1024)
 
+#define PLUGIN_PREFIX "plugin-"
+
 /* Each process's own: of receivers that its configuration does not name, and of those that may take lanes over. */
 static struct unnamed {
 	char room[K2I_SPREAD_HOME_BYTES];
@@ -55,16 +57,20 @@ static struct k2i_lane_plugin *plugin_copy(const struct k2i_rule *rule)
 void k2i_lane_plugin_name(const struct k2i_mount_lanes *lanes, const struct k2i_mount_lane *lane,
 			  char name[K2I_SPREAD_HOME_BYTES])
 {
-	uint64_t hash = k2i_hash(lane->plugin->rule.target, strlen(lane->plugin->rule.target));
-	unsigned at;
+	const char *target = lane->plugin->rule.target;
+	const uint64_t first = k2i_hash(target, strlen(target));
+	uint64_t turn = 0, other;
 
-	do {
-		(void)snprintf(name, K2I_SPREAD_HOME_BYTES, "plugin-%016" PRIx64, hash++);
-		at = 0;
-		while (at < lanes->count && (&lanes->lane[at] == lane || !k2i_lane_used(&lanes->lane[at]) ||
-					     strcmp(lanes->names[at], name) != 0))
-			at++;
-	} while (at < lanes->count);
+	for (unsigned at = 0; at < lanes->count; at++) {
+		const struct k2i_lane_plugin *plugin = lanes->lane[at].plugin;
+
+		if (!k2i_lane_used(&lanes->lane[at]) || !plugin || plugin->turn >= lane->plugin->turn ||
+		    strcmp(plugin->rule.target, target) != 0)
+			continue;
+		other = strtoull(lanes->names[at] + strlen(PLUGIN_PREFIX), NULL, 16) - first;
+		turn = other >= turn ? other + 1 : turn;
+	}
+	(void)snprintf(name, K2I_SPREAD_HOME_BYTES, PLUGIN_PREFIX "%016" PRIx64, first + turn);
 }
 
 int k2i_lane_plugin_begin(struct k2i_mount_lanes *lanes, struct k2i_mount_lane *lane,

@@ -17,8 +17,7 @@ struct k2i_sender_config;
 int k2i_lanes_make(struct k2i_mount *mount);
 /*
  * PLUGIN of a rule: its lane, whose command, output and files are as the rule says, NULL: there is none; what another one
- * keeps of the rule, -ENOMEM; and a name
- * that a file can have, another one while a former lane of the TARGET is there.
+ * keeps of the rule, -ENOMEM; and a name that a file can have, behind those of former lanes of the TARGET that are there.
  */
 struct k2i_mount_lane *k2i_lane_plugin_find(struct k2i_mount_lanes *lanes, const struct k2i_settings *settings,
 					    const struct k2i_rule *rule);

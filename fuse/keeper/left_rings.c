@@ -59,7 +59,7 @@ static struct k2i_mount_lane *plugin_former(struct k2i_mount_lanes *lanes, const
 
 		if (lanes->lane[at].plugin && lanes->lane[at].state == K2I_LANE_TAKES &&
 		    strncmp(name, own, word) == 0 &&
-		    strtoull(name + word, NULL, 16) - strtoull(own + word, NULL, 16) < K2I_LANE_COUNT_MAX)
+		    strtoull(name + word, NULL, 16) - strtoull(own + word, NULL, 16) <= UINT32_MAX)
 			return &lanes->lane[at];
 	}
 	return NULL;
@@ -104,22 +104,23 @@ void k2i_left_rings_find(struct k2i_mount *mount)
 	const char *own = mount->settings->queue_type == K2I_QUEUE_FILE ? mount->settings->queue_file : "";
 	const char *name = strrchr(own, '/') ? strrchr(own, '/') + 1 : own;
 	char above[PATH_MAX], directory[PATH_MAX], file[PATH_MAX + NAME_MAX + 2];
-	const struct dirent *entry;
 	size_t bytes = strlen(name);
-	DIR *files = NULL;
+	struct dirent **entries = NULL;
+	int count = 0;
 
 	(void)snprintf(above, sizeof(above), "%.*s", (int)(name - own), own);
 	if (bytes && realpath(*above ? above : ".", directory))
-		files = opendir(directory);
-	while (files && (entry = readdir(files))) {
-		const char *rest = entry->d_name + bytes;
+		count = scandir(directory, &entries, NULL, alphasort);
+	/* Of a TARGET in the order of their turns, which is that of their names. */
+	for (int at = 0; at < count; at++) {
+		const char *entry = entries[at]->d_name, *rest = entry + bytes;
 
-		if (strncmp(entry->d_name, name, bytes) != 0 || (*rest && *rest != '.'))
-			continue;
-		(void)snprintf(file, sizeof(file), "%s/%s", directory, entry->d_name);
-		ring_take(mount, file, rest + (*rest == '.'));
+		if (strncmp(entry, name, bytes) == 0 && (!*rest || *rest == '.')) {
+			(void)snprintf(file, sizeof(file), "%s/%s", directory, entry);
+			ring_take(mount, file, rest + (*rest == '.'));
+		}
+		free(entries[at]);
 	}
-	if (files)
-		(void)closedir(files);
+	free(entries);
 	k2i_lanes_aim(mount);
 }

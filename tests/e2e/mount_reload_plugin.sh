@@ -44,7 +44,6 @@ print([one["pid"] for one in json.load(sys.stdin)["plugins"] if one["path"] == "
 rules_of "$(marks 0)" "$work/copies/"
 start_receiver
 start_mount
-kept=$(kept_pid)
 
 cat >"$work/write.py" <<'END'
 import os, sys, time
@@ -66,6 +65,8 @@ done
 has() { [ -s "$1" ]; }
 until_true 20 has "$work/copies/append" || fail "nothing is written"
 until_true 20 arrived trans/t 100000 || fail "nothing arrives"
+until_true 20 has "$work/kept.copy" || fail "kept.log is not read"
+kept=$(kept_pid)
 round=0
 while [ $round -lt 8 ]; do
 	round=$((round + 1))
@@ -78,7 +79,7 @@ done
 # Its worker dies with lanes that are about to end.
 rules_of "$(marks last)" "$work/copies/"
 reloads || fail "$(cat "$work/said")"
-[ "$(kept_pid)" = "$kept" ] || fail "the process of a rule that did not change is another one"
+[ "$(kept_pid)" = "$kept" ] || fail "the process of a rule that did not change was $kept, and is $(kept_pid)"
 : >"$work/stop"
 for writer in $writers; do
 	wait "$writer" || fail "a writer ended with status $?"
