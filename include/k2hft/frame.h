@@ -153,6 +153,7 @@ struct k2hft_hello {
 	uint8_t flags;             /* K2HFT_HELLO_* */
 	uint8_t receiver_uuid[16]; /* of the receiver that acknowledged last; all zero: none */
 	uint64_t opening;          /* random, of this opening of the ring; 0: not told */
+	uint32_t attempt;          /* counts the HELLOs of this opening; 0: not told */
 	uint8_t unsettled_count;
 	struct k2hft_unsettled unsettled[K2HFT_UNSETTLED_MAX];
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1]; /* the sending host */

@@ -39,7 +39,8 @@ int k2i_client_hello_encode(struct k2hft_client *client, uint8_t *room, size_t b
 				    .acked = client->positions.acked,
 				    .frame_bytes_max = client->options.frame_bytes_max,
 				    .level = (uint8_t)client->options.level,
-				    .opening = client->resume.opening};
+				    .opening = client->resume.opening,
+				    .attempt = ++client->resume.attempts};
 
 	/* Read late, behind chunks that came on another connection, it would have them taken back: then its epoch is too low. */
 	if (receivers->unsettled_count > 0 && !k2i_client_name_old(client))

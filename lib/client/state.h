@@ -135,6 +135,7 @@ struct k2i_client_resume {         /* resume.c */
 	struct k2i_ring_name name; /* of what this connection sends */
 	uint64_t epoch;            /* of the opening */
 	uint64_t opening;          /* random */
+	uint32_t attempts;         /* HELLOs of it */
 	uint64_t opened_at;        /* end of the positions that another process can have sent */
 	bool ledger_lost_logged;
 	struct k2i_log_limit connected_limit, resent_limit, copy_limit;

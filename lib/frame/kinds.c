@@ -59,7 +59,7 @@ static const struct k2i_message hello_kind = {
 			K2I_NUMBER(k2hft_hello, epoch),
 			K2I_NUMBER(k2hft_hello, acked),
 			K2I_NUMBER(k2hft_hello, frame_bytes_max),
-			K2I_ZEROS(4),
+			K2I_NUMBER(k2hft_hello, attempt),
 			K2I_NUMBER(k2hft_hello, opening),
 			K2I_UNSETTLED(k2hft_hello, unsettled, unsettled_count),
 			K2I_STRING(k2hft_hello, host),

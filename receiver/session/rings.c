@@ -241,6 +241,21 @@ static int ring_settle(struct k2i_rings *rings, const struct k2i_ring_greeting *
 	return error == -ESTALE || error == -EEXIST ? -EIO : error;
 }
 
+/*
+ * A receiver that was held up reads what its sender has given up meanwhile, in any order: an attempt before the owner's must
+ * not end the owner's connection.
+ */
+static int greeting_check(const struct k2i_ring *ring, const struct k2i_ring_greeting *greeting, uint64_t epoch)
+{
+	if (greeting->epoch < epoch)
+		return -ESTALE;
+	if (!ring->owner.id || greeting->epoch != ring->epoch || !ring->opening || !greeting->opening)
+		return 0;
+	if (greeting->opening != ring->opening)
+		return -EEXIST;
+	return greeting->attempt && greeting->attempt < ring->attempt ? -ESTALE : 0;
+}
+
 static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const struct k2i_ring_greeting *greeting,
 			 struct k2i_ring_place *place)
 {
@@ -249,11 +264,9 @@ static int attach_locked(struct k2i_rings *rings, struct k2i_ring *ring, const s
 	uint32_t i;
 	int error;
 
-	if (greeting->epoch < epoch && !greeting->copy)
-		return -ESTALE;
-	if (ring->owner.id && greeting->epoch == ring->epoch && ring->opening && greeting->opening &&
-	    greeting->opening != ring->opening && !greeting->copy)
-		return -EEXIST;
+	error = greeting->copy ? 0 : greeting_check(ring, greeting, epoch);
+	if (error)
+		return error;
 	memset(place, 0, sizeof(*place));
 	if (greeting->unsettled) {
 		error = ring_settle(rings, greeting, ledger, place);
@@ -293,6 +306,7 @@ int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *gre
 		ring->owner = owner;
 		/* A copy says itself what it is; its sender and the original's may have the same epoch. */
 		ring->opening = greeting->copy ? 0 : greeting->opening;
+		ring->attempt = greeting->attempt;
 	}
 	(void)pthread_mutex_unlock(&ring->mutex);
 	if (error) {

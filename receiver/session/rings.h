@@ -24,6 +24,7 @@ struct k2i_ring {
 	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* by the sinks' numbers */
 	struct k2i_owner owner;                     /* id 0: none */
 	uint64_t epoch, opening;                    /* opening: the owner's; 0: not told */
+	uint32_t attempt;                           /* likewise */
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
@@ -40,6 +41,7 @@ void k2i_rings_free(struct k2i_rings *rings);
 struct k2i_ring_greeting { /* the contents of a HELLO */
 	uint8_t uuid[16];
 	uint64_t epoch, acked, opening;
+	uint32_t attempt;
 	bool acked_here; /* it was this receiver that acknowledged; else the lane was elsewhere */
 	bool begins;     /* nothing was, under this uuid */
 	bool copy;       /* the sender has a copy of the ring, and sends chunks that the original has, too */
@@ -59,9 +61,9 @@ struct k2i_ring_place {
 };
 
 /*
- * Makes `owner` the owner of a ring. -ESTALE the epoch, if not a copy's, is older than one that was seen; -EEXIST it is
- * the owner's in another opening, so one of the two is a copy; -ENOMEM; others as k2i_settle.
- * Each success wants one k2i_ring_detach.
+ * Makes `owner` the owner of a ring. -ESTALE the epoch, if not a copy's, is older than one that was seen, or the attempt
+ * than the owner's; -EEXIST it is the owner's epoch in another opening, so one of the two is a copy; -ENOMEM; others as
+ * k2i_settle. Each success wants one k2i_ring_detach.
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
 		    struct k2i_ring **found, struct k2i_ring_place *place);

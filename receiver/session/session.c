@@ -158,6 +158,7 @@ static struct k2i_ring_greeting greeting_of(const struct k2i_session *session, c
 		.epoch = hello->epoch,
 		.acked = hello->acked,
 		.opening = hello->opening,
+		.attempt = hello->attempt,
 		.acked_here = memcmp(hello->receiver_uuid, own, 16) == 0,
 		.begins = hello->flags & K2HFT_HELLO_BEGINS,
 		.copy = hello->flags & K2HFT_HELLO_COPY,

@@ -25,6 +25,7 @@ static const struct k2hft_hello sample_hello = {.version_min = 1,
 						.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
 						.level = K2HFT_LEVEL_WRITTEN,
 						.opening = 0x8877665544332211u,
+						.attempt = 0x04030201u,
 						.host = "sender.example",
 						.software = "k2hft 0.1.0"};
 static const struct k2hft_hello sample_hello_unsettled = {

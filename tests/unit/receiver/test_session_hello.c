@@ -81,3 +81,33 @@ SESSION_TEST(test_a_second_opening_is_refused)
 	assert_int_equal(fenced_id, 4);
 	k2i_session_end(&first);
 }
+
+/* A receiver that was held up finds both HELLOs of a sender that has come again, and reads the later one first. */
+SESSION_TEST(test_an_attempt_that_was_given_up_ends_no_later_one)
+{
+	struct k2hft_hello hello = hello_make("ring", 5, 0);
+	struct k2i_session later;
+
+	hello.opening = 1;
+	hello.attempt = 2;
+	put_greeting(world, &hello);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	(void)expect_welcome(world);
+	later = world->session;
+	session_open(world, 2);
+	hello.attempt = 1;
+	put_greeting(world, &hello);
+	expect_refused(world, K2HFT_ERROR_FENCED);
+	assert_int_equal(fenced_id, 0);
+	/* A later one does, and one that tells no attempt. */
+	for (uint64_t id = 3; id <= 4; id++) {
+		session_again(world, id);
+		hello.attempt = id == 3 ? 3 : 0;
+		put_greeting(world, &hello);
+		assert_int_equal(take(world), K2I_SESSION_MORE);
+		(void)expect_welcome(world);
+		assert_int_equal(fenced_id, 1);
+	}
+	later.output_bytes = 0;
+	k2i_session_end(&later);
+}
