@@ -341,9 +341,9 @@ TEST(reserved_bytes_are_zero)
 	static const struct {
 		uint8_t type;
 		size_t at;
-	} places[] = {{K2HFT_FRAME_HELLO, 14},   {K2HFT_FRAME_HELLO, 15},  {K2HFT_FRAME_HELLO, 68},
-		      {K2HFT_FRAME_WELCOME, 44}, {K2HFT_FRAME_ACK, 18},    {K2HFT_FRAME_ACK, 23},
-		      {K2HFT_FRAME_DISCARD, 25}, {K2HFT_FRAME_DISCARD, 31}};
+	} places[] = {{K2HFT_FRAME_HELLO, 14},  {K2HFT_FRAME_HELLO, 15}, {K2HFT_FRAME_WELCOME, 44},
+		      {K2HFT_FRAME_ACK, 18},    {K2HFT_FRAME_ACK, 23},   {K2HFT_FRAME_DISCARD, 25},
+		      {K2HFT_FRAME_DISCARD, 31}};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t bytes = (size_t)encode_any(places[i].type, frame_bytes, ROOM) - K2HFT_FRAME_HEADER_BYTES;
