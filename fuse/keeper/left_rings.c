@@ -111,7 +111,7 @@ void k2i_left_rings_find(struct k2i_mount *mount)
 	(void)snprintf(above, sizeof(above), "%.*s", (int)(name - own), own);
 	if (bytes && realpath(*above ? above : ".", directory))
 		count = scandir(directory, &entries, NULL, alphasort);
-	/* Of a TARGET in the order of their turns, which is that of their names. */
+	/* The order of names is that of the turns of a TARGET. */
 	for (int at = 0; at < count; at++) {
 		const char *entry = entries[at]->d_name, *rest = entry + bytes;
 

@@ -159,7 +159,7 @@ class Crash(Fault):
         self.asked = None
         self.stalled, self.stall_turned = False, 0
         self.rings = Settled(self.at) if self.point.need == "settled" else None
-        self.archive = self.at.path("mount.ring.archive")
+        self.archive = self.at.path("mount.archive")
         self.archived = os.path.getsize(self.archive) if os.path.exists(self.archive) else 0
 
     def steps(self):

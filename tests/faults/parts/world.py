@@ -274,7 +274,7 @@ class World:
             others = f"PORT = {port}\n[SVRNODE]\nNAME = localhost\nPORT = {port}\n"
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}{'DELIVERMODE = hash' if self.turns else ''}\n[SVRNODE]\nNAME = {host}\n{others}"
-                       + f"[K2HTPDTOR]\nK2HTPDTOR_FILE = {ring}.archive\n"
+                       + f"[K2HTPDTOR]\nK2HTPDTOR_FILE = {ring.removesuffix('.ring')}.archive\n"
                        + ("K2HTPDTOR_BROADCAST = yes\n" if twin else "") +
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
