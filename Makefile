@@ -213,7 +213,7 @@ test: all unit          ## the tests of units and manual: installs nothing, need
 lint: deps              ## arrows between folders, banned constructs, sizes, prose, layout of sources, shell scripts
 	$(call remake) all
 	$(call run_tests) $(LINT)
-bench: all              ## measures all, 37 minutes (8 with BENCH=--brief), into bench/; goes on where bench/results.json ends
+bench: all              ## measures all, 37 minutes (BENCH=--brief: fewer records), into bench/; goes on where bench/results.json ends
 	$(Q)mkdir -p bench; $(B)/bin/k2hft bench --all --resume --json bench/results.json --html bench/results.html \
 		--markdown bench/RESULTS.md --note "$$(git describe --always --dirty 2>/dev/null)" $(BENCH)
 demo:                   ## sends real logs from here to here, both ways, and compares

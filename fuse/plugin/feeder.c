@@ -156,15 +156,21 @@ static void fed_close(struct k2i_fed *fed)
 	k2i_plugin_close(fed->plugin);
 }
 
+static bool lane_is_read(const struct k2i_mount_lane *lane)
+{
+	const struct k2hft_ring_stats ring = k2i_ring_stats_get(lane->ring);
+
+	return ring.tail == ring.read;
+}
+
 /* Whether its last writer has ended, and all is read that was written; a rule of one file goes on, while it is there. */
 static bool fed_is_over(const struct k2i_fed *fed)
 {
 	const struct k2i_mount_lane *lane = fed->lane->lane;
-	struct k2hft_ring_stats ring = k2i_ring_stats_get(lane->ring);
 	struct k2hft_stream stream;
 	uint32_t generation;
 
-	if (atomic_load(&fed->lane->feeder->ending) || (lane->state == K2I_LANE_EMPTIES && ring.tail == ring.read))
+	if (atomic_load(&fed->lane->feeder->ending) || (lane->state == K2I_LANE_EMPTIES && lane_is_read(lane)))
 		return true;
 	return lane->plugin->rule.directory && fed->stream_id &&
 	       (k2hft_stream_find(lane->ring, fed->stream_id, &stream, &generation) || generation != fed->generation);

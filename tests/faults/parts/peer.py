@@ -65,7 +65,8 @@ class Otlp(Collector):
 
 
 class Peer:
-    """`refusing`: for now. `refuses_some`: for good, and only OTLP can. `problems`: what should not have come."""
+    """`refusing`: each answer asks for another try later. `refuses_some`: some records are refused for ever, which only OTLP
+    can say. `problems`: what should not have come."""
 
     def __init__(self, kind, folder, random):
         self.folder, self.random = folder, random
