@@ -11,6 +11,7 @@ import time
 
 from .kinds import Fault, plugin_excuses, plugins_end, relay_end, remote_end
 from .process import Trouble, quiet, wait_until
+from .senders import LOADS, STEADY
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 TABLES = [os.path.join(TOP, folder, "base", "crash.def") for folder in ("lib", "fuse", "receiver")]
@@ -43,6 +44,8 @@ class Point:
             return ("push",)
         if self.need in ("end", "longer claims") and self.who == "sender":
             return ("push", "library")
+        if self.need == "stalls":
+            return ("library",)  # claims of the others can be larger than a small area of a build with crash points
         return ROLES[self.who]
 
 
@@ -150,7 +153,8 @@ class Crash(Fault):
     @classmethod
     def of(cls, point, role, times):
         return type(f"Crash_{point.name}", (cls,),
-                    {"name": point.name, "point": point, "role": role, "times": times})
+                    {"name": point.name, "point": point, "role": role, "times": times,
+                     "loads": STEADY if point.need == "stalls" else LOADS})
 
     def __init__(self, lap):
         super().__init__(lap)

@@ -7,7 +7,7 @@ import signal
 import time
 
 from .process import Trouble, quiet, wait_until
-from .senders import Attached
+from .senders import LOADS, Attached
 
 ALL = {}
 # Parts of a ring's file, before its records: header, producers, streams.
@@ -18,7 +18,7 @@ class Fault:
     name = None
     world = None  # the kind of world that it needs; None: any
     load_seconds = (1.0, 2.0)
-
+    loads = LOADS
     hidden = False  # only when it is named
 
     def __init_subclass__(cls):

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from .process import Trouble, wait_until
-from .senders import LIGHT, LOADS, PIECES, LibrarySender, Load, MountSender, PushSender
+from .senders import LIGHT, PIECES, LibrarySender, Load, MountSender, PushSender
 from .world import ROTATED_BYTES
 
 DRAIN_S = 90
@@ -34,7 +34,8 @@ class Lap:
         self.forget_rings = []
         self.told = False
         self.fault = kind(self)
-        self.load = Load(random, random.uniform(*kind.load_seconds), PIECES if world.pieces else LIGHT if world.remote else LOADS)
+        loads = PIECES if world.pieces else LIGHT if world.remote else kind.loads
+        self.load = Load(random, random.uniform(*kind.load_seconds), loads)
         self.counts = dict.fromkeys(COUNTS, 0)
         self.excused = dict.fromkeys(COUNTS, 0)
         self.records = 0

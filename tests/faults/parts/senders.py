@@ -11,6 +11,7 @@ PRODUCERS_MAX = 100
 REOPEN_RATE_MAX = 3000
 # Sizes of records, and how many come in a second.
 LOADS = [("24-120", 2000), ("24-120", 20000), ("100", 8000), ("50-3000", 2000), ("24-20000", 300), ("100-60000", 80)]
+STEADY = [("24-120", 20000), ("100", 8000)]  # a ring needs a small area alone, and leaves it when nothing is read
 LIGHT = [("24-120", 2000), ("50-3000", 500), ("100-60000", 80)]  # a peer in Python decodes them
 PIECES = [("100-200000", 40)]
 
