@@ -72,9 +72,10 @@ def pack(value):
 
 
 class Event:
-    def __init__(self, tag, time, record):
+    def __init__(self, message, tag, time, record):
+        """`message` is the number of its message."""
         assert isinstance(time, Ext) and time.kind == 0 and len(time.data) == 8, "EventTime"
-        self.tag, self.record = tag, record
+        self.message, self.tag, self.record = message, tag, record
         self.time_ns = int.from_bytes(time.data[:4], "big") * 10**9 + int.from_bytes(time.data[4:], "big")
 
 
@@ -149,9 +150,10 @@ class Server:
         if options.get("compressed") == "gzip":
             data = gzip.decompress(data)
             self.compressed += 1
-        events = [Event(tag, *entry) for entry in unpack_all(data)]
-        assert options["size"] == len(events), options
+        entries = list(unpack_all(data))
+        assert options["size"] == len(entries), options
         with self.lock:
+            events = [Event(len(self.messages), tag, *entry) for entry in entries]
             self.events += events
             self.messages.append((options["chunk"], data))
             return len(self.messages) - 1
