@@ -374,7 +374,7 @@ def main():
     if sys.argv[1:2] == ["compare"]:
         compare(sys.argv[2], sys.argv[3], sys.argv[4:])
         return 0
-    seed = sys.argv[1] if len(sys.argv) > 1 else str(random.randrange(1 << 32))
+    seed = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("K2HFT_SEED") or str(random.randrange(1 << 32))
     choose = random.Random(seed)
     ending = os.environ.get("ENDING", choose.choice(("unmount", "unmount", "term", "killed")))
     more = choose.choice(("", "", "LINEMAX = 1000", "HELDMAX = 64K", "WRITEMODE = direct", "FLUSHMS = 100", "BYTELIMIT = 10M"))

@@ -8,7 +8,8 @@ FORMAT = "%J|\n"'
 settings='LINEMAX = 64K'
 start_receiver
 python3 - "$work" <<'END'
-import random, sys
+import os, random, sys
+random.seed(os.environ.get("K2HFT_SEED"))
 for sender in "abc":
     with open(f"{sys.argv[1]}/{sender}.log", "w", encoding="utf-8") as file:
         for number in range(12):

@@ -179,7 +179,7 @@ def rotate(work, files, rotated, unsynced):
 
 
 def main():
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 32)
+    seed = int(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("K2HFT_SEED") or random.randrange(1 << 32))
     print("seed", seed)
     random.seed(seed)
     files, rotated, rings = {}, {}, [Ring(f"ring{number}") for number in range(RINGS)]

@@ -10,7 +10,7 @@ check-faults: deps      ## FAULTS faults (200) under load; SEED=S JOBS=N; RECORD
 
 check-net: deps         ## several hosts: scenarios of tests/net with their long times and sizes; SEED=S
 	$(call remake) all unit
-	$(Q)K2HFT_NET=long $(if $(SEED),K2HFT_SEED=$(SEED)) B='$(B)' tests/run -j 1 -t 3600 $(call SCRIPTS,net)
+	$(Q)K2HFT_NET=long K2HFT_SEED=$(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')) B='$(B)' tests/run -j 1 -t 3600 $(call SCRIPTS,net)
 
 # The build in which processes can be made to die at each point of the tables crash.def.
 B_CRASH := build-crash
