@@ -8,7 +8,7 @@
 The senders are k2hft push, an application of the library and a mount, each with a ring file. In each lap they send
 numbered records for a second or two, while one fault is injected at a random moment; then `k2hft verify` looks at every
 record: all that was accepted must be there, once, in order. A fault of which k2hft-delivery(7) says that it can lose
-or repeat says so in its class (parts/kinds.py), and what it cost is counted apart. A dozen laps share a world: a
+or repeat says so in its class (parts/kinds), and what it cost is counted apart. A dozen laps share a world: a
 receiver, a mount, ring files and a ledger, which go on from lap to lap; some worlds have TLS, some two
 hosts (network namespaces) with a cable between them, some a proxy that spoils bytes, some several receivers on hosts of
 their own, of which others take over what one can't take, some a server of Forward or OTLP behind the receiver, to which

@@ -15,8 +15,7 @@ import time
 from bed.kafka import BIN, JAVA, broker, gateway, skip_without_kafka
 from parts.fleet import sender_config, unmount
 from parts.harness import own_mounts
-from parts.kinds import no_fuse
-from parts.process import Process, Trouble, quiet, wait_until
+from parts.process import Process, Trouble, no_fuse, quiet, wait_until
 
 LONG = os.environ.get("K2HFT_NET") == "long"
 FILES, COUNT, KILLS, MOVES, BROKER_KILLS = (300, 3334, 20, 2, 3) if LONG else (20, 2000, 3, 1, 1)

@@ -9,7 +9,8 @@ import struct
 import subprocess
 import time
 
-from .kinds import Fault, plugin_excuses, plugins_end, relay_end, remote_end
+from .kinds.destinations import plugin_excuses, plugins_end, relay_end, remote_end
+from .kinds.fault import Fault
 from .process import Trouble, quiet, wait_until
 from .senders import LOADS, STEADY
 

@@ -11,10 +11,8 @@ import subprocess
 import sys
 import time
 
-from .kinds import no_fuse
 from .lap import COUNTS, Lap
-from .process import Process, Trouble, die_with_parent, libc, quiet
-from .world import World
+from .process import Process, Trouble, die_with_parent, libc, no_fuse, quiet
 
 OWN_MOUNTS = "K2HFT_FAULTS_OWN_MOUNTS"
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

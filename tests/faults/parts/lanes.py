@@ -6,7 +6,8 @@ import os
 import time
 
 from .fleet import Receiver, sender_config, unsettled
-from .kinds import Fault, SenderKill
+from .kinds.fault import Fault
+from .kinds.processes import SenderKill
 from .network import Switch
 from .process import Trouble
 from .world import OUTPUT_BYTES, World

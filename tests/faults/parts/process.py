@@ -119,3 +119,8 @@ def quiet(*command):
                               stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
     except FileNotFoundError:
         return False
+
+
+def no_fuse():
+    """Why there can be no mount; None: there can."""
+    return None if os.access("/dev/fuse", os.R_OK | os.W_OK) else "no right to use /dev/fuse"

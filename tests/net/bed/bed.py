@@ -14,9 +14,8 @@ import traceback
 
 from parts.fleet import Receiver, unmount, unsettled, verified
 from parts.harness import interrupted, own_mounts
-from parts.kinds import no_fuse
 from parts.network import Switch
-from parts.process import Process, Trouble, wait_until
+from parts.process import Process, Trouble, no_fuse, wait_until
 
 DISK_BYTES = 1 << 30
 SETTLED_S = 60
