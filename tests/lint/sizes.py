@@ -25,11 +25,11 @@ def functions(code):
 
 def main():
     findings = []
-    for path in sources(".c", ".h"):
+    for path in sources(".c", ".h", ".py", ".sh"):
         lines = text_of(path).count("\n")
         if lines > FILE_LINES:
             findings.append(f"{path}: {lines} lines, more than {FILE_LINES}")
-        for begin, end, name in functions(code_of(path)):
+        for begin, end, name in functions(code_of(path)) if path.endswith((".c", ".h")) else ():
             limit = MAIN_LINES if name == "main" else FUNCTION_LINES
             if end - begin > limit:
                 findings.append(f"{path}:{begin}: {name} has {end - begin} lines, more than {limit}")

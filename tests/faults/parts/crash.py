@@ -11,7 +11,7 @@ import time
 
 from .kinds.destinations import plugin_excuses, plugins_end, relay_end, remote_end
 from .kinds.fault import Fault
-from .process import Trouble, quiet, wait_until
+from .process import Trouble, signal_all, wait_until
 from .senders import LOADS, STEADY
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -213,8 +213,7 @@ class Crash(Fault):
         if self.role == "receiver":
             self.at.receiver.kill()
         elif self.role == "mount":
-            for worker in self.at.mount_workers():
-                quiet("kill", "-KILL", worker)
+            signal_all(self.at.mount_workers(), signal.SIGKILL)
         elif self.sender.processes()[0].alive():
             self.sender.kill(exactly=False)
             self.again()
@@ -308,8 +307,7 @@ class Crash(Fault):
             self.sender.go()
         wait_until(lambda: self.place(TAIL_AT) & ~7 > self.place(HEAD_AT) & ~7, 20, "records wait in the ring")
         self.sender.kill(exactly=False)
-        self.at.receiver.kill()
-        self.at.receiver_start()
+        self.receiver_again()
         with open(self.sender.ring(), "r+b") as ring:
             ring.seek(self.entry_at(self.place(HEAD_AT)))
             ring.write(bytes(8))

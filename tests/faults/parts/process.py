@@ -50,7 +50,6 @@ class Process:
                                           start_new_session=True, preexec_fn=functools.partial(die_with_parent, os.getpid()),
                                           env={**os.environ, **extra} if extra else None)
         self.pid = self.child.pid
-        self.stopped = False
         Process.all.append(self)
 
     def alive(self):
@@ -62,11 +61,9 @@ class Process:
                 os.kill(self.pid, number)
 
     def stop(self):
-        self.stopped = True
         self.signal(signal.SIGSTOP)
 
     def go_on(self):
-        self.stopped = False
         self.signal(signal.SIGCONT)
 
     def kill(self):
@@ -105,6 +102,13 @@ def children_of(pid):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
                 found += [int(child) for child in file.read().split()]
     return found
+
+
+def signal_all(pids, number):
+    """Those that are still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def name_of(pid):

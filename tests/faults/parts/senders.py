@@ -2,10 +2,11 @@
 """k2hft push, an application that uses the library, a mount: each with a ring file, and with records to send."""
 import os
 import re
+import signal
 import subprocess
 import time
 
-from .process import Process, Trouble, quiet, wait_until
+from .process import Process, Trouble, signal_all, wait_until
 
 PRODUCERS_MAX = 100
 REOPEN_RATE_MAX = 3000
@@ -196,8 +197,7 @@ class MountSender(Sender):
         where the kernel's page cache had it: that is lost with the mount.
         """
         part = self.parts[-1]
-        for worker in self.world.mount_workers():
-            quiet("kill", "-KILL", worker)
+        signal_all(self.world.mount_workers(), signal.SIGKILL)
         self.world.mount.kill()
         self.world.mount_detach()
         status = self.maker.wait(30)

@@ -3,7 +3,7 @@
 import signal
 import time
 
-from ..process import Trouble, quiet, wait_until
+from ..process import Trouble, signal_all, wait_until
 from .fault import Fault
 from .processes import PushKill
 
@@ -50,9 +50,7 @@ class RelayKill(PushKill):
 
     def inject(self):
         for _ in range(self.random.randrange(1, 4)):
-            self.at.receiver.kill()
-            self.pause(0, 0.3)
-            self.at.receiver_start()
+            self.receiver_again(0.3)
             self.pause(0, 0.3)
             self.at.last.kill()
             self.pause(0, 0.3)
@@ -109,8 +107,7 @@ class SinkStall(Peer):
 
     def once(self):
         self.stand(self.random.uniform(0.2, 1.5))
-        self.at.receiver.kill()
-        self.at.receiver_start()
+        self.receiver_again()
         self.stand(self.random.uniform(0, 1.5))
 
 
@@ -137,9 +134,7 @@ class PeerReceiverKill(PeerKill):
     name = "peer-receiver"
 
     def once(self):
-        self.at.receiver.kill()
-        self.pause(0, 0.3)
-        self.at.receiver_start()
+        self.receiver_again(0.3)
         super().once()
 
 
@@ -173,8 +168,7 @@ class PluginKill(Plugins):
 
     def kill(self):
         victims = self.at.plugins(self.random.random() < 0.5)
-        for victim in victims:
-            quiet("kill", "-KILL", victim)
+        signal_all(victims, signal.SIGKILL)
         self.kills += len(victims)
 
     def excuses(self, _sender, what):
@@ -185,9 +179,7 @@ class PluginReceiverKill(Plugins):
     name = "plugin-receiver"
 
     def kill(self):
-        self.at.receiver.kill()
-        self.pause(0, 0.2)
-        self.at.receiver_start()
+        self.receiver_again(0.2)
 
     def excuses(self, sender, what):
         return plugin_excuses(self.lap, "receiver", sender, what)
@@ -199,8 +191,7 @@ class PluginWorkerKill(Plugins):
     def kill(self):
         workers = self.at.mount_workers()
         self.kills += len(self.at.plugins(True))
-        for worker in workers:
-            quiet("kill", "-KILL", worker)
+        signal_all(workers, signal.SIGKILL)
         if workers:
             wait_until(lambda: set(self.at.mount_workers()) - set(workers), 20, "another worker")
         else:

@@ -40,5 +40,11 @@ class Fault:
     def pause(self, least, most):
         time.sleep(self.random.uniform(least, most))
 
+    def receiver_again(self, away_most=0):
+        """It dies, and is started after up to so many seconds."""
+        self.at.receiver.kill()
+        self.pause(0, away_most)
+        self.at.receiver_start()
+
     def say(self, text):
         self.lap.notes.append(text)

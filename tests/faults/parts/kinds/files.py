@@ -109,8 +109,7 @@ class LedgerGone(Fault):
         os.unlink(ledger)
         wait_until(lambda: os.path.exists(ledger), 20, "the ledger is written again")
         if self.random.random() < 0.5:
-            self.at.receiver.kill()
-            self.at.receiver_start()
+            self.receiver_again()
 
 
 class LedgerFault(Fault):
@@ -191,8 +190,7 @@ class RingFault(Fault):
             self.pause(0.2, 0.8)
         self.victim.kill(exactly=False)
         if held:
-            self.at.receiver.kill()
-            self.at.receiver_start()
+            self.receiver_again()
         self.damage(self.victim.ring())
         self.again()
 

@@ -30,9 +30,7 @@ class LinkHalfOpen(Fault):
                 self.pause(0, 0.5)
                 sender.go()
             else:
-                self.at.receiver.kill()
-                self.pause(0, 0.5)
-                self.at.receiver_start()
+                self.receiver_again(0.5)
             self.pause(0, 1)
         finally:
             self.at.link.mend()

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Processes that die, stand still, end in order, or are told to read their files again."""
-import contextlib
-import os
 import signal
 import time
 
-from ..process import Trouble, quiet, wait_until
+from ..process import Trouble, signal_all, wait_until
 from ..senders import Attached
 from .fault import Fault
 
@@ -15,9 +13,7 @@ class ReceiverKill(Fault):
 
     def inject(self):
         for _ in range(self.random.randrange(1, 4)):
-            self.at.receiver.kill()
-            self.pause(0, 0.4)
-            self.at.receiver_start()
+            self.receiver_again(0.4)
             self.pause(0, 0.4)
 
 
@@ -77,8 +73,7 @@ class WorkerKill(Fault):
             return
         for _ in range(self.random.randrange(1, 5)):
             workers = self.at.mount_workers()
-            for child in workers:
-                quiet("kill", "-KILL", child)
+            signal_all(workers, signal.SIGKILL)
             wait_until(lambda old=workers: set(self.at.mount_workers()) - set(old), 20, "another worker")
             self.pause(0.05, 0.4)
 
@@ -92,8 +87,7 @@ class KillStorm(Fault):
             self.at.receiver.kill()
             self.at.receiver_spawn()
             self.pause(0, 0.12)
-        self.at.receiver.kill()
-        self.at.receiver_start()
+        self.receiver_again()
 
 
 class BothKill(Fault):
@@ -169,8 +163,7 @@ class Reload(Fault):
                     file.write(before)
                 process.signal(sign)
             if number % 5 == 4:
-                for worker in self.at.mount_workers():
-                    quiet("kill", "-KILL", worker)
+                signal_all(self.at.mount_workers(), signal.SIGKILL)
             self.pause(0, 0.2)
 
 
@@ -196,46 +189,37 @@ class Stop(Fault):
 
     def inject(self):
         victims = self.victims()
-        seconds = self.random.choice([0.3, 1, 2, 4])
-        for victim in victims:
-            victim.stop()
-        time.sleep(seconds)
-        for victim in victims:
-            victim.go_on()
+        try:
+            signal_all(victims, signal.SIGSTOP)
+            time.sleep(self.random.choice([0.3, 1, 2, 4]))
+        finally:
+            signal_all(reversed(victims), signal.SIGCONT)
 
 
 class ReceiverStop(Stop):
     name = "receiver-stop"
 
     def victims(self):
-        return [self.at.receiver]
+        return [self.at.receiver.pid]
 
 
 class PushStop(Stop):
     name = "push-stop"
 
     def victims(self):
-        return self.lap.push.processes()
+        return [process.pid for process in self.lap.push.processes()]
 
 
 class LibraryStop(Stop):
     name = "library-stop"
 
     def victims(self):
-        return self.lap.library.processes()
+        return [process.pid for process in self.lap.library.processes()]
 
 
-class MountStop(Fault):
+class MountStop(Stop):
     """The server, with its worker if it has one."""
     name = "mount-stop"
 
-    def inject(self):
-        pids = self.at.mount_workers() + [self.at.mount.pid]
-        try:
-            for pid in pids:
-                os.kill(pid, signal.SIGSTOP)
-            time.sleep(self.random.choice([0.3, 1, 2, 4]))
-        finally:
-            for pid in reversed(pids):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
+    def victims(self):
+        return self.at.mount_workers() + [self.at.mount.pid]
