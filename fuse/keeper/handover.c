@@ -87,7 +87,7 @@ static int descriptor_send(int descriptor)
 
 int k2i_worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
 {
-	return sigqueue(mount->keeper.pid, K2I_SIGNAL_WORD, (union sigval){.sival_int = word}) ? -errno : 0;
+	return sigqueue(mount->keeper.pid, K2I_SIGNAL_WORD, (union sigval){.sival_int = (int)word}) ? -errno : 0;
 }
 
 int k2i_handover_give(const struct k2i_mount *mount, int descriptor)

@@ -20,21 +20,22 @@ struct k2i_field {
 	size_t at, bytes; /* in the structure */
 	size_t count_at;  /* UNSETTLED: of the u8 there that says how many it has */
 };
-#define K2I_FIELD(kind, message, field)                                                                                \
+#define K2I_FIELD(a_kind, message, field)                                                                              \
 	{                                                                                                              \
-		K2I_FIELD_##kind, offsetof(struct message, field), sizeof(((struct message *)0)->field)                \
+		.kind = K2I_FIELD_##a_kind, .at = offsetof(struct message, field),                                     \
+		.bytes = sizeof(((struct message *)0)->field)                                                          \
 	}
 #define K2I_NUMBER(message, field) K2I_FIELD(NUMBER, message, field)
 #define K2I_BYTES(message, field) K2I_FIELD(BYTES, message, field)
 #define K2I_STRING(message, field) K2I_FIELD(STRING, message, field)
 #define K2I_UNSETTLED(message, field, count_field)                                                                     \
 	{                                                                                                              \
-		K2I_FIELD_UNSETTLED, offsetof(struct message, field), sizeof(((struct message *)0)->field),            \
-			offsetof(struct message, count_field)                                                          \
+		.kind = K2I_FIELD_UNSETTLED, .at = offsetof(struct message, field),                                    \
+		.bytes = sizeof(((struct message *)0)->field), .count_at = offsetof(struct message, count_field)       \
 	}
 #define K2I_ZEROS(count)                                                                                               \
 	{                                                                                                              \
-		K2I_FIELD_ZEROS, 0, count                                                                              \
+		.kind = K2I_FIELD_ZEROS, .bytes = count                                                                \
 	}
 #define K2I_FIELDS_MAX 17u
 

@@ -153,9 +153,9 @@ static const struct measurement {
 	}
 #define LATENCY(by, name, each_second)                                                                                 \
 	{                                                                                                              \
-		.point = {.way = by, .size = 100, .rate = each_second, .seconds = LATENCY_SECONDS}, .lines = {         \
-			{name ", " #each_second " records/s, write to committed, p50", BENCH_LATENCY_P50},             \
-			{name ", " #each_second " records/s, write to committed, p99", BENCH_LATENCY_P99}              \
+		.point = {.way = by, .size = 100, .rate = each_second, .seconds = LATENCY_SECONDS}, .lines =           \
+		{ {.what = name ", " #each_second " records/s, write to committed, p50", .metric = BENCH_LATENCY_P50}, \
+		  {.what = name ", " #each_second " records/s, write to committed, p99", .metric = BENCH_LATENCY_P99}  \
 		}                                                                                                      \
 	}
 	{.point = {.way = BENCH_MOUNT, .size = 10}, .lines = {OF_PIPE("mount, records of 10 bytes")}},
@@ -163,7 +163,8 @@ static const struct measurement {
 	{.point = {.way = BENCH_MOUNT, .size = 4096}, .lines = {OF_PIPE("mount, records of 4096 bytes")}},
 	{.point = {.way = BENCH_LIBRARY, .size = 10},
 	 .lines = {OF_PIPE("library, records of 10 bytes"),
-		   {"library, records of 10 bytes from one thread, committed", BENCH_COMMITTED_RECORDS}}},
+		   {.what = "library, records of 10 bytes from one thread, committed",
+		    .metric = BENCH_COMMITTED_RECORDS}}},
 	{.point = {.way = BENCH_LIBRARY, .size = 1024}, .lines = {OF_PIPE("library, records of 1024 bytes")}},
 	{.point = {.way = BENCH_LIBRARY, .size = 4096}, .lines = {OF_PIPE("library, records of 4096 bytes")}},
 	{.point = {.way = BENCH_PUSH, .size = 10}, .lines = {OF_PIPE("push, records of 10 bytes")}},
@@ -173,7 +174,7 @@ static const struct measurement {
 	{.point = {.way = BENCH_MOUNT, .size = 1024, .ring_bytes = LARGE_RING_BYTES},
 	 .lines = {OF_PIPE("mount, RINGSIZE = 64M, 1 KiB")}},
 	{.point = {.way = BENCH_RECORD, .size = 10},
-	 .lines = {{"library, one record of 10 bytes into the writer's chunk", BENCH_RECORD_NS}}},
+	 .lines = {{.what = "library, one record of 10 bytes into the writer's chunk", .metric = BENCH_RECORD_NS}}},
 	{.point = {.way = BENCH_MOUNT, .size = 1024, .unify = 1}},
 	{.point = {.way = BENCH_MOUNT, .size = 1024, .unify = 1, .senders = 3},
 	 .beside = true,
@@ -233,10 +234,11 @@ static const struct measurement {
 	 .beside = true,
 	 .lines = OF_TWIN("mount, 4 receivers on this machine, 1 KiB, committed", "1 receiver")},
 	{.point = {.way = BENCH_FAILOVER, .size = FAILOVER_BYTES, .receivers = 2},
-	 .lines = {{"fail-over, FAILOVERTIME = 1, last record at one receiver to first at another",
-		    BENCH_FAILOVER_MS}}},
+	 .lines = {{.what = "fail-over, FAILOVERTIME = 1, last record at one receiver to first at another",
+		    .metric = BENCH_FAILOVER_MS}}},
 	{.point = {.way = BENCH_IDLE, .size = IDLE_BYTES, .seconds = IDLE_SECONDS},
-	 .lines = {{"idle, CPU of the mount", BENCH_IDLE_MOUNT}, {"idle, CPU of the receiver", BENCH_IDLE_RECEIVER}}},
+	 .lines = {{.what = "idle, CPU of the mount", .metric = BENCH_IDLE_MOUNT},
+		   {.what = "idle, CPU of the receiver", .metric = BENCH_IDLE_RECEIVER}}},
 #undef OF_PIPE
 #undef OF_TWIN
 #undef LATENCY

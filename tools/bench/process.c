@@ -203,8 +203,8 @@ static void tls_write(const struct bench_run *run, FILE *config)
 
 /* As bench_format_names has them; the last one is of K2HFTFUSE's published measurement, to the letter. */
 static const char *const format_lines[] = {"", "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n",
-					   "FORMAT = \"%T +0900 temotest': {'message':'%l','host':'%H'}\\n\"\n"
-					   "FILE_TIMEFORM = \"%F %T.%-\"\n"};
+					   ("FORMAT = \"%T +0900 temotest': {'message':'%l','host':'%H'}\\n\"\n"
+					    "FILE_TIMEFORM = \"%F %T.%-\"\n")};
 
 /* By enum bench_sink. */
 const struct bench_sink_kind bench_sinks[] = {

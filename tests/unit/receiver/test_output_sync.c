@@ -175,7 +175,8 @@ SESSION_TEST(test_synced_after_a_kill)
 	(void)snprintf(path, sizeof(path), "%s/other", world->root);
 	options.base_directory = path;
 	assert_int_equal(k2i_outputs_create(&options, &outputs), 0);
-	file_systems_synced = cut_files_synced = 0;
+	file_systems_synced = 0;
+	cut_files_synced = 0;
 	assert_int_equal(k2i_outputs_free(outputs, true), 0);
 	assert_int_equal(file_systems_synced, 1);
 	open_session(world);
