@@ -55,10 +55,18 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->dial.target->peer, client->stats.last_error);
 }
 
+/* Behind so many failures the pauses grow, up to 0.4 s, no longer while records wait: a receiver that is back gets them at once. */
+#define FAILURES_WAITED 3u
+
 static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)
 {
-	return retry == K2I_CLIENT_RETRY_LATE ? K2I_CLIENT_RETRY_MAX_NS
-					      : k2i_client_backoff_ns(client->failure.count, k2i_client_random(client));
+	uint32_t failures = client->failure.count;
+
+	if (retry == K2I_CLIENT_RETRY_LATE)
+		return K2I_CLIENT_RETRY_MAX_NS;
+	if (failures > FAILURES_WAITED && k2i_ring_stats(client->ring).unacked_records)
+		failures = FAILURES_WAITED;
+	return k2i_client_backoff_ns(failures, k2i_client_random(client));
 }
 
 /*

@@ -52,6 +52,21 @@ CLIENT_TEST(pauses_grow_with_the_failures)
 	assert_true(longest_ns > 100 * MS);
 }
 
+/* A receiver that is back is not to be waited for. */
+CLIENT_TEST(pauses_stay_short_while_records_wait)
+{
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1};
+
+	(void)close(f->listener);
+	f->listener = -1;
+	client_open(f);
+	assert_int_equal(k2hft_producer_push(f->producer, &chunk, "x", 1), 0);
+	for (uint32_t failures = 1; failures <= 40; failures++) {
+		failure_at(f, f->now_ns + MS);
+		assert_in_range(f->client->failure.retry_at_ns - f->now_ns, 10 * MS, 400 * MS);
+	}
+}
+
 /* The connection ends when it has held for so long. */
 static void connection_ends_after(struct fixture *f, uint64_t held_ns)
 {
