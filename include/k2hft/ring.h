@@ -58,6 +58,8 @@ struct k2hft_ring_options {
 		sizeof(struct k2hft_ring_options), NULL, 0, 0, 0                                                       \
 	}
 
+#define K2HFT_RECEIVER_BYTES_MAX 303u /* of a client's HOST:PORT, as k2hft_client_observe tells it */
+
 /* Fields that tell what a client did. */
 #define K2HFT_CLIENT_COUNTS                                                                                            \
 	uint64_t connects;         /* connections that were welcomed */                                                \

@@ -130,6 +130,9 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 	k2i_client_move_begin(opened);
 	k2i_client_certificate_look(opened, 0);
 	k2i_client_publish(opened);
+	/* A client before this one has told of itself. */
+	k2i_ring_connection_acked(ring, 0);
+	k2i_client_connection_tell(opened);
 	*client = opened;
 	return 0;
 }
@@ -146,6 +149,7 @@ void k2hft_client_close(struct k2hft_client *client)
 	k2i_client_side_end(client);
 	k2i_client_bye(client);
 	k2i_client_unsettled_log(client);
+	k2i_ring_connection_set(client->ring, &(struct k2i_ring_connection){.receiver = ""});
 	k2i_ring_client_leave(client->ring);
 	client_free(client);
 }

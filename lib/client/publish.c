@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Shows other threads how the client stands, and wakes those that wait for acknowledgements. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/state.h"
@@ -39,6 +42,27 @@ static void ring_tell(struct k2hft_client *client)
 		k2i_ring_count_at(client->ring, K2I_RING_COUNT_CLIENT + at, now[at] - told[at]);
 }
 
+void k2i_client_connection_tell(struct k2hft_client *client)
+{
+	struct k2i_ring_connection connection = {.state = client->state, .status = client->stats.status};
+
+	(void)snprintf(connection.receiver, sizeof(connection.receiver), "%s", client->dial.target->peer);
+	memcpy(connection.error, client->stats.last_error, sizeof(connection.error));
+	k2i_ring_connection_set(client->ring, &connection);
+}
+
+/* For those who look at the ring from outside. */
+static void connection_tell(struct k2hft_client *client)
+{
+	const struct k2hft_client_stats *now = &client->stats, *told = &client->published.stats;
+
+	if (now->acked_ns != told->acked_ns)
+		k2i_ring_connection_acked(client->ring, now->acked_ns);
+	if (now->state != told->state || now->status != told->status || now->target != told->target ||
+	    strcmp(now->last_error, told->last_error) != 0)
+		k2i_client_connection_tell(client);
+}
+
 void k2i_client_publish(struct k2hft_client *client)
 {
 	/* This thread alone writes both. */
@@ -48,6 +72,7 @@ void k2i_client_publish(struct k2hft_client *client)
 	client->stats.window_end = client->positions.window_end;
 	client->stats.target = (uint32_t)(client->dial.target - client->targets.list);
 	client->stats.unsettled = client->move.receivers.unsettled_count;
+	connection_tell(client);
 	/* relaxed, and below: the flag stands alone, and is old as soon as it is read. */
 	atomic_store_explicit(&client->published.connected, client->state == K2HFT_CLIENT_CONNECTED,
 			      memory_order_relaxed);
@@ -77,6 +102,24 @@ int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *s
 	(void)pthread_mutex_lock(&client->published.lock);
 	known = client->published.stats;
 	(void)pthread_mutex_unlock(&client->published.lock);
+	return k2i_stats_copy(stats, &known, sizeof(known));
+}
+
+int k2hft_client_observe(const char *path, struct k2hft_client_stats *stats, char *receiver, size_t receiver_room)
+{
+	K2I_ERRNO_KEPT;
+	struct k2hft_client_stats known = K2HFT_CLIENT_STATS_INIT;
+	struct k2i_ring_connection connection;
+	int error = path && stats && receiver && receiver_room ? 0 : -EINVAL;
+
+	if (error == 0)
+		error = k2i_ring_connection_observe(path, &connection, &known.acked_ns);
+	if (error)
+		return error;
+	known.state = connection.state;
+	known.status = connection.status;
+	memcpy(known.last_error, connection.error, sizeof(known.last_error));
+	(void)snprintf(receiver, receiver_room, "%s", connection.receiver);
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 

@@ -383,6 +383,8 @@ void k2i_client_interrupt(struct k2hft_client *client);
 void k2i_client_interrupted(struct k2hft_client *client);
 /* Shows other threads how things stand, and tells those that wait in drain. */
 void k2i_client_publish(struct k2hft_client *client);
+/* The ring has how the client stands. */
+void k2i_client_connection_tell(struct k2hft_client *client);
 /* Waits, at most so long, until no receiver is unsettled. */
 void k2i_client_settled_wait(struct k2hft_client *client, int timeout_ms);
 /* Waits until all below position `target` is acknowledged or given up. */

@@ -24,6 +24,7 @@
 #define K2I_RING_FEATURE_COUNTS UINT64_C(1) /* of the compatible ones */
 #define K2I_RING_FEATURE_RECEIVERS UINT64_C(2)
 #define K2I_RING_FEATURE_ARCHIVE UINT64_C(4)
+#define K2I_RING_FEATURE_CONNECTION UINT64_C(8)
 #define K2I_SLOT_COUNT 1024u
 
 /* Two lines of 64 bytes: processors fetch them in pairs, so one line alone does not keep writers apart. */
@@ -31,6 +32,7 @@
 
 #define K2I_RING_COUNT_ROOM 64u
 #define K2I_RING_RECEIVERS_WORDS 30u
+#define K2I_RING_CONNECTION_WORDS 72u
 
 struct k2i_ring_header {
 	/* Written before anybody else can see the ring, never after; but for the uuid of one that turns out to be a copy. */
@@ -100,6 +102,10 @@ struct k2i_ring_header {
 	struct k2i_ring_archived {
 		_Atomic uint64_t device, inode, bytes;
 	} archive[2];
+
+	/* K2I_RING_FEATURE_CONNECTION: see connection.c. Written by the consumer. */
+	alignas(K2I_LINE_BYTES) _Atomic uint64_t connection_acked_ns;
+	_Atomic uint64_t connection[K2I_RING_CONNECTION_WORDS];
 };
 
 /*

@@ -136,7 +136,8 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 	struct k2i_ring_header header = {
 		.magic = K2I_RING_MAGIC,
 		.layout = K2I_RING_LAYOUT,
-		.features_compatible = K2I_RING_FEATURE_COUNTS | K2I_RING_FEATURE_RECEIVERS | K2I_RING_FEATURE_ARCHIVE,
+		.features_compatible = K2I_RING_FEATURE_COUNTS | K2I_RING_FEATURE_RECEIVERS | K2I_RING_FEATURE_ARCHIVE |
+				       K2I_RING_FEATURE_CONNECTION,
 		.slot_count = K2I_SLOT_COUNT,
 		.capacity = capacity,
 		.data_at = K2I_DATA_AT,

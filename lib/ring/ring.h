@@ -117,6 +117,20 @@ struct k2i_ring_archive {
 void k2i_ring_archive(const struct k2hft_ring *ring, struct k2i_ring_archive *archive);
 void k2i_ring_archive_set(struct k2hft_ring *ring, const struct k2i_ring_archive *archive);
 
+/* How the consumer's client stands, for whoever looks at the ring from outside. */
+struct k2i_ring_connection {
+	uint32_t state, status;
+	char receiver[K2HFT_RECEIVER_BYTES_MAX + 1]; /* HOST:PORT, cut if it is longer */
+	char error[256];
+};
+void k2i_ring_connection_set(struct k2hft_ring *ring, const struct k2i_ring_connection *connection);
+void k2i_ring_connection_acked(struct k2hft_ring *ring, uint64_t now_ns);
+/*
+ * As k2hft_ring_observe finds it; `*acked_ns`: when something was acknowledged last, CLOCK_MONOTONIC, 0: nothing was yet.
+ * -ENODATA nobody is connected, or tells; others as k2hft_ring_observe.
+ */
+int k2i_ring_connection_observe(const char *path, struct k2i_ring_connection *connection, uint64_t *acked_ns);
+
 /* For a move to another receiver. Returns the new epoch. */
 uint64_t k2i_ring_epoch_raise(struct k2hft_ring *ring);
 

@@ -33,7 +33,7 @@ for file in one two three; do
 	seq 1 100 >"$sent/$file"
 done
 comes "$mnt" "^$mnt: 300 records of 3 files wait since [0-9][0-9]:[0-9][0-9]:[0-9][0-9] ([0-9]* s): 127.0.0.1:$port is not connected: .*refused"
-comes "$work/ring" "^$work/ring: 300 records of 3 files wait since .*: a sender runs"
+comes "$work/ring" "^$work/ring: 300 records of 3 files wait since .*: 127.0.0.1:$port is not connected: .*refused"
 "$k2hft" stat --json "$mnt" | grep -q '"stream_count": 3' || fail "no streams in JSON"
 seq 1 100000 >"$sent/one"
 comes "$mnt" 'the ring is full, writers wait or are refused; lost or doubtful since it began: dropped_records [1-9]'

@@ -78,6 +78,21 @@ static char *mount_read(const char *directory, const char **reason)
 	return text ? backlog_add(text, directory) : NULL;
 }
 
+/* The connection, if the ring's client tells of it. */
+static void client_report(struct k2i_report *report, const char *path, const struct k2hft_ring_stats *ring)
+{
+	struct k2hft_client_stats stats = K2HFT_CLIENT_STATS_INIT;
+	char receiver[K2HFT_RECEIVER_BYTES_MAX + 1], *colon;
+
+	if (k2hft_client_observe(path, &stats, receiver, sizeof(receiver)))
+		return;
+	colon = strrchr(receiver, ':');
+	if (colon)
+		*colon++ = '\0';
+	stats.acked = ring->acked;
+	k2i_report_client(report, receiver, colon ? colon : "", &stats);
+}
+
 static char *ring_read(const char *path, const char **reason)
 {
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
@@ -94,6 +109,7 @@ static char *ring_read(const char *path, const char **reason)
 	k2i_report_text(&report, "program", "ring");
 	k2i_report_text(&report, "sender", served ? "runs" : "does not run");
 	k2i_report_ring(&report, &stats);
+	client_report(&report, path, &stats);
 	stat_backlog_report(&report, &path, 1);
 	k2i_report_close(&report, '}');
 	k2i_report_add(&report, "\n");

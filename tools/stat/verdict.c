@@ -93,7 +93,7 @@ static bool plugin_print(FILE *output, const struct json_value *status, enum sta
 	return true;
 }
 
-/* Why records of a ring wait. `client`: NULL, of a ring that was asked by its file. */
+/* Why records of a ring wait. `client`: NULL, of a ring whose client does not tell. */
 static void reason_print(FILE *output, const struct json_value *status, const struct json_value *client)
 {
 	const char *state = json_text(client, "state"), *slow = json_text(client, "receiver_status");
@@ -133,7 +133,7 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 		backlog ? number_of(backlog, "records") : number_of(json_get(status, "ring"), "unacked_records");
 	uint64_t oldest_ns = number_of(backlog, "oldest_ns");
 	unsigned streams = count_of(json_get(backlog, "streams"));
-	/* A ring that was asked by its file tells only whether it has a sender. */
+	/* A ring whose client does not tell has a sender, or none. */
 	bool connected = client ? strcmp(json_text(client, "state"), "connected") == 0
 				: strcmp(json_text(status, "sender"), "runs") == 0;
 	enum stat_verdict verdict;

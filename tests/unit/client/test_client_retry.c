@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "client/state.h"
+#include "ring/handle.h"
 
 TEST(backoff_grows_to_five_seconds)
 {
@@ -65,6 +66,45 @@ CLIENT_TEST(pauses_stay_short_while_records_wait)
 		failure_at(f, f->now_ns + MS);
 		assert_in_range(f->client->failure.retry_at_ns - f->now_ns, 10 * MS, 400 * MS);
 	}
+}
+
+CLIENT_TEST(a_client_is_observed_by_its_ring)
+{
+	struct k2hft_client_stats stats = K2HFT_CLIENT_STATS_INIT;
+	char receiver[K2HFT_RECEIVER_BYTES_MAX + 1], expected[32], path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", k2hft_ring_descriptor(f->ring));
+	(void)snprintf(expected, sizeof(expected), "127.0.0.1:%s", f->port);
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, sizeof(receiver)), -ENODATA);
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, sizeof(receiver)), 0);
+	assert_string_equal(receiver, expected);
+	assert_int_equal(stats.state, K2HFT_CLIENT_CONNECTED);
+	assert_string_equal(stats.last_error, "");
+	peer_close(f);
+	(void)close(f->listener);
+	f->listener = -1;
+	state_await(f, K2HFT_CLIENT_WAITING);
+	failure_at(f, f->now_ns + MS);
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, sizeof(receiver)), 0);
+	assert_int_equal(stats.state, K2HFT_CLIENT_WAITING);
+	assert_string_equal(stats.last_error, "Connection refused");
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, 5), 0);
+	assert_string_equal(receiver, "127.");
+	/* A producer can write there, too. */
+	k2i_ring_connection_set(f->ring, &(struct k2i_ring_connection){.receiver = "a\033[2Jb:1", .error = "\n"});
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, sizeof(receiver)), 0);
+	assert_string_equal(receiver, "a?[2Jb:1");
+	assert_string_equal(stats.last_error, "?");
+	f->ring->header->connection[1] ^= 1;
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, sizeof(receiver)), -ENODATA);
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, sizeof(receiver)), -ENODATA);
+	assert_int_equal(k2hft_client_observe("/nowhere", &stats, receiver, sizeof(receiver)), -ENOENT);
+	assert_int_equal(k2hft_client_observe(path, NULL, receiver, sizeof(receiver)), -EINVAL);
+	assert_int_equal(k2hft_client_observe(path, &stats, receiver, 0), -EINVAL);
 }
 
 /* The connection ends when it has held for so long. */
