@@ -99,7 +99,7 @@ void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retr
 	/* Without a ring there is no other try, which was said. */
 	if (!client->broken)
 		failure_log(client, now_ns);
-	(void)k2i_client_search_on(client, pause_ns, now_ns);
+	k2i_client_search_on(client, pause_ns, now_ns);
 }
 
 void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns,

@@ -15,6 +15,11 @@
 #include "base/uuid.h"
 #include "client/state.h"
 
+#define SEARCH_TRIES 8u
+
+/* Greetings of any client that its target answered: behind a new one, the next round of a search is one of all targets. */
+static atomic_uint_fast64_t answers;
+
 static uint64_t failover_ns(const struct k2hft_client *client)
 {
 	return client->options.failover_ms * K2I_MILLISECOND_NS;
@@ -96,30 +101,48 @@ void k2i_client_target_go(struct k2hft_client *client, struct k2i_target *target
 	client->state = K2HFT_CLIENT_WAITING;
 	client->failure.answered_wrong = false;
 	client->failure.retry_at_ns = client->move.silent_ns = at_ns;
+	if (target != client->targets.list)
+		client->move.searched_to = 0;
 }
 
 struct k2i_target *k2i_client_target_next(const struct k2hft_client *client)
 {
-	uint32_t at = (uint32_t)(client->dial.target - client->targets.list) + 1;
+	const struct k2i_client_targets *targets = &client->targets;
+	uint32_t here = (uint32_t)(client->dial.target - targets->list), at = here ? here : client->move.searched_to;
 
-	while (at < client->targets.count && client->targets.list[at].gone)
-		at++;
-	return &client->targets.list[at < client->targets.count ? at : 0];
+	for (uint32_t step = 0; step < targets->count; step++) {
+		at = (at + 1) % targets->count;
+		if (at != here && !targets->list[at].gone)
+			return &targets->list[at];
+	}
+	return targets->list;
 }
 
-/* All targets of a round are tried without a pause between them. */
-bool k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64_t now_ns)
+/*
+ * All are tried once without a pause, then SEARCH_TRIES at a time, since many lanes that search among many receivers would
+ * keep the sender busy. The home is the first of each such time, so its own lane finds it as soon as an only receiver is
+ * found, and then the others look at all again.
+ */
+void k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64_t now_ns)
 {
 	struct k2i_client_move *move = &client->move;
+	uint32_t count = client->targets.count;
+	/* relaxed: a hint. */
+	uint64_t answers_now = atomic_load_explicit(&answers, memory_order_relaxed);
 
 	if (!move->searching || !k2i_client_movable(client))
-		return false;
-	if (++move->searched < client->targets.count)
-		pause_ns = 0;
-	else
-		move->searched = 0;
-	k2i_client_target_go(client, k2i_client_target_next(client), now_ns + pause_ns);
-	return true;
+		return;
+	if (++move->searched < count) {
+		/* They are one failure, of which the pause grows. */
+		client->failure.count--;
+		k2i_client_target_go(client, k2i_client_target_next(client), now_ns);
+		return;
+	}
+	move->searched = count > SEARCH_TRIES && move->answers == answers_now ? count - SEARCH_TRIES : 0;
+	move->answers = answers_now;
+	if (client->dial.target != client->targets.list)
+		move->searched_to = (uint32_t)(client->dial.target - client->targets.list);
+	k2i_client_target_go(client, client->targets.list, now_ns + pause_ns);
 }
 
 void k2i_client_failover(struct k2hft_client *client, uint64_t now_ns)
@@ -130,7 +153,7 @@ void k2i_client_failover(struct k2hft_client *client, uint64_t now_ns)
 	if (client->state != K2HFT_CLIENT_WAITING)
 		client->stats.connect_failures++;
 	if (!move->searching)
-		move->searched = 0;
+		move->searched = move->searched_to = 0;
 	move->searching = true;
 	move->going_home = false;
 	move->searched++;
@@ -255,6 +278,8 @@ int k2i_client_move(struct k2hft_client *client, const struct k2hft_welcome *wel
 
 void k2i_client_answered(struct k2hft_client *client)
 {
+	/* relaxed: a hint. */
+	(void)atomic_fetch_add_explicit(&answers, 1, memory_order_relaxed);
 	client->move.silent_ns = 0;
 	client->move.searching = client->move.returning = client->move.going_home = false;
 	client->move.searched = 0;

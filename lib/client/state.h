@@ -93,7 +93,9 @@ struct k2i_client_targets {      /* open.c, others.c */
 struct k2i_client_move {                     /* move.c; returning is side.c's */
 	struct k2i_ring_receivers receivers; /* as the ring has them */
 	uint64_t silent_ns;                  /* the target owes an answer since; 0: it has answered, or was not asked */
-	uint32_t searched;                   /* targets of this round */
+	uint32_t searched;                   /* targets without a pause */
+	uint64_t answers;                    /* of targets of all clients, before this round */
+	uint32_t searched_to;                /* the other that was tried last before the home; 0: none */
 	bool searching;                      /* none of them has answered for failover_ms */
 	bool returning;                      /* nothing more is cut: the home answers again, or the target is gone */
 	bool going_home;
@@ -276,9 +278,9 @@ void k2i_client_answered(struct k2hft_client *client);
 /* When the next target is tried, UINT64_MAX: never; tries it. */
 uint64_t k2i_client_failover_at(const struct k2hft_client *client);
 void k2i_client_failover(struct k2hft_client *client, uint64_t now_ns);
-/* After a failure: false, the same target is tried again. */
-bool k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64_t now_ns);
-/* Behind that of now, of those that are not gone. */
+/* After a failure: the next target, if no one has answered for long; else the same is tried again. */
+void k2i_client_search_on(struct k2hft_client *client, uint64_t pause_ns, uint64_t now_ns);
+/* Behind that of now, or that the search has come to, of those that are not gone. */
 struct k2i_target *k2i_client_target_next(const struct k2hft_client *client);
 /* others.c: those that may take over, which were checked. Before it is run, or with `running`. Errors as k2i_target_open's. */
 int k2i_client_others_take(struct k2hft_client *client, const struct k2hft_target *others, uint32_t count);

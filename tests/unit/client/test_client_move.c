@@ -251,6 +251,48 @@ CASE(all_are_tried)
 	assert_int_equal(stats_of(f).moves, 1);
 }
 
+/* More than are tried at a time, and nobody there: pauses are as long as with one, each of all is tried, home most often. */
+CASE(many_that_are_away_are_searched_slowly)
+{
+	enum { MANY = 40, PAUSES = 100 };
+
+	struct fixture *f = &world->f;
+	struct k2hft_target others[MANY - 1];
+	unsigned tried[MANY] = {0}, pauses = 0;
+
+	for (unsigned at = 0; at < MANY - 1; at++) {
+		static char ports[MANY][8];
+
+		(void)snprintf(ports[at], sizeof(ports[at]), "%u", 1 + at);
+		others[at] = (struct k2hft_target){"127.0.0.1", ports[at], NULL};
+	}
+	f->options.others = others;
+	f->options.others_count = MANY - 1;
+	for (unsigned at = 0; at < RECEIVERS; at++)
+		receiver_end(world, at);
+	client_open(f);
+	while (!f->client->move.searching)
+		round_go(f);
+	uint64_t begin_ns = f->now_ns;
+	while (pauses < PAUSES) {
+		uint64_t retry_ns = f->client->failure.retry_at_ns, failures = stats_of(f).connect_failures;
+		const struct k2i_target *target = f->client->dial.target;
+
+		if (f->client->state == K2HFT_CLIENT_WAITING && retry_ns > f->now_ns) {
+			assert_ptr_equal(target, f->client->targets.list);
+			pauses++;
+			f->now_ns = retry_ns;
+		}
+		round_go(f);
+		if (stats_of(f).connect_failures != failures)
+			tried[target - f->client->targets.list]++;
+	}
+	for (unsigned at = 1; at < MANY; at++)
+		assert_in_range(tried[at], PAUSES * 7 / (MANY - 1) - 1, PAUSES * 7 / (MANY - 1) + 3);
+	assert_true(tried[0] >= PAUSES);
+	assert_true(f->now_ns - begin_ns > PAUSES * 1000 * MS);
+}
+
 /* Takes what has come to that receiver: answers PINGs, and tells the types of all frames. */
 static unsigned frames_take(struct world *world, unsigned at)
 {
