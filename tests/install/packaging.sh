@@ -49,4 +49,7 @@ sort -u "$root/packaged" | comm -23 "$root/installed" - >"$root/nowhere"
 if command -v rpmspec >"$root/out"; then
 	rpmspec -P "$spec" >"$root/out" 2>&1 || wrong "$(cat "$root/out")"
 fi
+if command -v rpmlint >"$root/out"; then
+	rpmlint -r "${spec%.spec}.rpmlintrc" "$spec" >"$root/out" 2>&1 || wrong "$(cat "$root/out")"
+fi
 exit $status
