@@ -93,6 +93,25 @@ static void client_report(struct k2i_report *report, const char *path, const str
 	k2i_report_client(report, receiver, colon ? colon : "", &stats);
 }
 
+/* A ring without a name, by the descriptor of its process: a number says little. */
+static void process_report(struct k2i_report *report, const char *path)
+{
+	char name[32] = "", comm[64];
+	long pid;
+	FILE *file;
+
+	if (sscanf(path, "/proc/%ld/fd/", &pid) != 1)
+		return;
+	(void)snprintf(comm, sizeof(comm), "/proc/%ld/comm", pid);
+	file = fopen(comm, "re");
+	if (!file)
+		return;
+	if (fgets(name, sizeof(name), file))
+		name[strcspn(name, "\n")] = '\0';
+	(void)fclose(file);
+	k2i_report_text(report, "process", name);
+}
+
 static char *ring_read(const char *path, const char **reason)
 {
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
@@ -108,6 +127,7 @@ static char *ring_read(const char *path, const char **reason)
 	k2i_report_open(&report, NULL, '{');
 	k2i_report_text(&report, "program", "ring");
 	k2i_report_text(&report, "sender", served ? "runs" : "does not run");
+	process_report(&report, path);
 	k2i_report_ring(&report, &stats);
 	client_report(&report, path, &stats);
 	stat_backlog_report(&report, &path, 1);

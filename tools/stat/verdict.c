@@ -295,6 +295,8 @@ enum stat_verdict stat_verdict_make(const struct json_value *status, uint64_t no
 		json_get(status, "receiver") ? receiver_verdict(output, status) : ring_verdict(output, status, now_ns);
 	lanes_print(output, status);
 	losses_print(output, status);
+	if (*json_text(status, "process"))
+		(void)fprintf(output, "; the sender is %s", json_text(status, "process"));
 	(void)fclose(output);
 	text[room - 1] = '\0';
 	return verdict;
