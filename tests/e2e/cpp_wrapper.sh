@@ -51,6 +51,25 @@ int main(int, char **argv)
 		return 5;
 	} catch (const std::system_error &) {
 	}
+	k2hft_sender *opened_in_c = nullptr;
+	options.host = "127.0.0.1";
+	options.port = argv[1];
+	options.ring_path = argv[2];
+	if (k2hft_sender_open(&options, &opened_in_c))
+		return 7;
+	k2hft::sender taken(opened_in_c), moved = std::move(taken);
+	{
+		k2hft::sender attached = k2hft::sender::attach(argv[2]);
+		attached.open("cpp/attached").write("hello");
+		attached.flush(60000);
+	}
+	try {
+		(void)k2hft::sender::attach("/nowhere");
+		return 8;
+	} catch (const std::system_error &error) {
+		if (error.code() != std::errc::no_such_file_or_directory)
+			return 9;
+	}
 	sender.flush(60000);
 	return sender.stats().unacked_records == 0 && sender.stats().written_records == 10003 ? 0 : 6;
 }
@@ -62,9 +81,10 @@ library=$(cd "${B:-build}/lib" && pwd)
 	-Wl,-rpath,"$library" || exit 1
 receiver_config ""
 receiver_start
-"$dir/wrapped" "$port" || fail "status $?"
+"$dir/wrapped" "$port" "$dir/ring" || fail "status $?"
 {
 	seq -f 'record %.0f' 0 9999
 	printf 'cut anywhere\nno end'
 } | cmp - "$dir/out/cpp/log" || fail "lines"
 printf '\0\n\1' | cmp - "$dir/out/cpp/blocks" || fail "blocks"
+[ "$(cat "$dir/out/cpp/attached")" = hello ] || fail "attached"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The C in the pages and in README.md compiles: whole programs as they are, fragments in a function that has the
-# headers before it.
+# The C in the pages and in README.md compiles, and the C++ where there is a compiler: whole programs as they are, fragments in
+# a function that has the headers before it.
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,11 +50,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(glob.glob("man/man?/*")) + ["README.md"]:
             for line, text in readme_blocks(path) if path == "README.md" else blocks(path):
-                source = os.path.join(folder, f"{os.path.basename(path)}.{line}.c")
+                plus = ".hpp>" in text
+                compiler = os.environ.get("CXX", "c++") if plus else os.environ.get("CC", "cc")
+                if plus and not shutil.which(compiler):
+                    continue
+                source = os.path.join(folder, f"{os.path.basename(path)}.{line}.{'cc' if plus else 'c'}")
                 with open(source, "w", encoding="utf-8") as file:
                     file.write(text)
                 count += 1
-                command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
+                command = [compiler, "-std=c++17" if plus else "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
                            "-Iinclude", "-fsyntax-only", source]
                 if subprocess.run(command, check=False).returncode:
                     print(f"{path}:{line}: does not compile")
