@@ -162,6 +162,7 @@ class Crash(Fault):
         self.plan = self.at.plans[self.role]
         self.sender = {"push": lap.push, "library": lap.library, "mount": lap.mount}.get(self.role)
         self.asked = None
+        self.deaths = 0
         self.stalled, self.stall_turned = False, 0
         self.rings = Settled(self.at) if self.point.need == "settled" else None
         self.archive = self.at.path("mount.archive")
@@ -183,6 +184,7 @@ class Crash(Fault):
         elif self.point.need == "new ring":
             self.sender.finish(60)
         self.plan.arm(steps)
+        self.deaths = len(steps)
         if self.point.need == "new ring":
             self.again()
         elif self.point.need == "damage":
@@ -190,9 +192,9 @@ class Crash(Fault):
         elif self.point.need in ("restart", "opened", "claimed"):
             self.restart()
         until = time.monotonic() + REACHED_S
-        while self.plan.step() < len(steps):
+        while not self.all_died():
             if time.monotonic() > until:
-                raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {len(steps)} deaths in "
+                raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {self.deaths} deaths in "
                               f"{REACHED_S} s")
             self.revive()
             if self.point.need == "stalls":
@@ -201,6 +203,10 @@ class Crash(Fault):
         if self.stalled:
             self.at.receiver.go_on()
         self.settle()
+
+    def all_died(self):
+        """A step is taken before the death: if somebody is dead, and this is false, that was not the last."""
+        return self.plan.step() == self.deaths
 
     def stall(self):
         """The receiver stops and goes on in turns: a ring leaves its small area, and comes back to it."""
@@ -235,6 +241,8 @@ class Crash(Fault):
     def revive_receiver(self):
         receiver = self.at.receiver
         if not receiver.alive():
+            if self.all_died():
+                return
             if receiver.child.returncode not in (-signal.SIGKILL, 0 if self.point.need == "end" else None):
                 raise Trouble(f"the receiver ended with status {receiver.child.returncode}; {receiver.last_lines()}")
             if self.point.need == "claimed":
@@ -252,7 +260,7 @@ class Crash(Fault):
 
     def revive_sender(self, more):
         process = self.sender.processes()[0]
-        if process.alive():
+        if process.alive() or more and self.all_died():
             return
         status = process.wait(20)
         if status == -signal.SIGKILL:

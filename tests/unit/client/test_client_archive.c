@@ -110,7 +110,7 @@ ARCHIVE_TEST(many_chunks_are_there_in_order)
 
 	client_open(f);
 	for (int line = 0; line < 200; line++) {
-		char text[8];
+		char text[16];
 
 		(void)snprintf(text, sizeof(text), "%d\n", line);
 		bytes += (size_t)snprintf(expected + bytes, sizeof(expected) - bytes, "%s", text);
