@@ -42,6 +42,7 @@ static int loops_setup(void **state)
 	service.budget.bytes_max = SIZE_MAX;
 	atomic_init(&service.next_id, 1);
 	k2i_peers_start(&service.peers);
+	k2i_flows_start(&service.streams.flows);
 	assert_int_equal(k2i_admission_open(NULL, &k2i_lookup_system, k2i_loops_admit, &service.admission), 0);
 	assert_int_equal(k2i_syncer_start(&world->destination, 0, &service.syncer), 0);
 	assert_int_equal(k2i_loops_start(&service, 1, &loops), 0);
@@ -55,6 +56,7 @@ static int loops_teardown(void **state)
 	(void)teardown(state);
 	k2i_loops_free(loops);
 	k2i_admission_free(service.admission);
+	k2i_flows_end(&service.streams.flows);
 	k2i_peers_end(&service.peers);
 	return 0;
 }

@@ -188,7 +188,7 @@ static int remote_teardown(void **state)
 }
 
 static const char *ring = "ring";
-static struct k2i_stream stream = {.id = 1, .path = "a/b", .host = "host", .ring = (const uint8_t *)"ring"};
+static struct k2i_stream stream = {.id = 1, .path = "a/b", .host = "host", .ring = (const uint8_t[16]){"ring"}};
 
 static void add(uint64_t position, uint16_t flags, const char *text)
 {
