@@ -215,6 +215,20 @@ int k2i_kafka_rings_claim(struct k2i_kafka_producer *producer, char reason[K2I_K
 	return error;
 }
 
+struct owned_rings {
+	const struct k2i_kafka_producer *producer;
+	unsigned count;
+};
+
+static void ring_count(void *argument, struct k2i_table_node *node)
+{
+	const struct k2i_kafka_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_kafka_ring, node);
+	struct owned_rings *owned = argument;
+
+	if (ring->producer == owned->producer && ring->owned)
+		owned->count++;
+}
+
 /* With the mutex. Rings of which nothing waits are looked at when something comes. */
 static void ring_look(void *argument, struct k2i_table_node *node)
 {
@@ -239,11 +253,25 @@ static void ring_look(void *argument, struct k2i_table_node *node)
 	}
 }
 
+/* A producer that begins has none, and does not wait for the transaction of a dead receiver. */
+static bool rings_owned(const struct k2i_kafka_producer *producer)
+{
+	struct owned_rings owned = {.producer = producer};
+
+	(void)pthread_mutex_lock(&producer->kafka->mutex);
+	k2i_table_each(&producer->kafka->rings, ring_count, &owned);
+	(void)pthread_mutex_unlock(&producer->kafka->mutex);
+	return owned.count != 0;
+}
+
 int k2i_kafka_rings_look(struct k2i_kafka_producer *producer, char reason[K2I_KAFKA_REASON_BYTES])
 {
 	struct k2i_kafka_sink *kafka = producer->kafka;
-	int error = k2i_kafka_positions_read(kafka->positions, producer->handle, true, reason);
+	int error = 0;
 
+	if (!rings_owned(producer))
+		return 0;
+	error = k2i_kafka_positions_read(kafka->positions, producer->handle, true, reason);
 	if (error)
 		return error;
 	(void)pthread_mutex_lock(&kafka->mutex);
