@@ -29,6 +29,19 @@ check 0 "warning: PORT = $port: in use" "$dir/same.ini"
 printf '[SVRNODE]\nNAME = no.such.host.invalid\n' >>"$dir/sender.ini"
 check 2 'error: receiver no.such.host.invalid:' "$dir/sender.ini"
 ! grep -q 'receiver 127.0.0.1' "$dir/said" || fail "one that answers is named: $(cat "$dir/said")"
+# Files of a mount: a directory of the ring's file has to be there, and those of an OUTPUTFILE are made.
+: >"$dir/plain"
+files_config() {
+	sender_config 127.0.0.1
+	sed -i "s|^.K2HFTFUSE.$|&\nK2HTYPE = file\nK2HINIT = no\nK2HFILE = $1|" "$dir/sender.ini"
+	printf 'OUTPUTFILE = %s\n' "$2" >>"$dir/sender.ini"
+}
+files_config "$dir/ring" "$dir/new/folder/"
+check 0 '0 errors' "$dir/sender.ini"
+files_config "$dir/none/ring" "$dir/copy"
+check 2 "error: K2HFILE = $dir/none/ring: No such file" "$dir/sender.ini"
+files_config "$dir/ring" "$dir/plain/folder/"
+check 2 "error: OUTPUTFILE = $dir/plain/folder/: Not a directory" "$dir/sender.ini"
 receiver_stop TERM
 sender_config 127.0.0.1
 check 2 "error: receiver 127.0.0.1:$port: .*refused" "$dir/sender.ini"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -147,14 +148,68 @@ static void port_check(const struct finding *finding, const char *key, const cha
 	freeaddrinfo(addresses);
 }
 
-static void directory_check(const struct finding *finding, const char *key, const char *directory)
+/* Cuts the last name off. */
+static void path_up(char *path)
 {
-	char what[PATH_MAX + 32];
+	char *slash = strrchr(path, '/');
 
-	if (!directory || access(directory, F_OK) < 0 || access(directory, W_OK | X_OK) == 0)
+	if (!slash)
+		memcpy(path, ".", sizeof("."));
+	else
+		slash[slash == path] = '\0';
+}
+
+/*
+ * Whether files can be made in the directory of the first `bytes` of a path; with `made` the program makes those that are
+ * missing.
+ */
+static void directory_check(const struct finding *finding, const char *key, const char *path, size_t bytes, bool made)
+{
+	char what[PATH_MAX + 32], directory[PATH_MAX];
+	struct stat status;
+	int error;
+
+	(void)snprintf(directory, sizeof(directory), "%.*s", (int)bytes, path);
+	while ((error = stat(directory, &status) < 0 ? errno : 0) == ENOENT && made)
+		path_up(directory);
+	if (!error && !S_ISDIR(status.st_mode))
+		error = ENOTDIR;
+	else if (!error && access(directory, W_OK | X_OK) < 0)
+		error = errno;
+	if (!error)
 		return;
-	(void)snprintf(what, sizeof(what), "%s = %s", key, directory);
-	found(finding, K2I_FINDING_ERROR, what, strerror(errno));
+	(void)snprintf(what, sizeof(what), "%s = %s", key, path);
+	found(finding, K2I_FINDING_ERROR, what, strerror(error));
+}
+
+/* The same for the directory that a file is in, unless that is there already. */
+static void file_check(const struct finding *finding, const char *key, const char *path, bool made)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (access(path, W_OK) < 0)
+		directory_check(finding, key, slash ? path : ".", slash && slash != path ? (size_t)(slash - path) : 1,
+				made);
+}
+
+/* Files that a mount writes; an OUTPUTFILE that is relative is in the mount itself. */
+static void sender_files_check(const struct finding *finding, const struct k2i_sender_config *config)
+{
+	const struct k2i_settings *settings = config->settings;
+	const char *ring = config->options.ring_path;
+
+	if (ring && config->options.ring_flags & K2HFT_RING_TEMPORARY)
+		directory_check(finding, "directory of the ring", ring, PATH_MAX, false);
+	else if (ring)
+		file_check(finding, "K2HFILE", ring, false);
+	if (settings->archive_file)
+		file_check(finding, "K2HTPDTOR_FILE", settings->archive_file, false);
+	for (size_t at = 0; at < settings->rule_count; at++) {
+		const char *output = settings->rules[at].output_file;
+
+		if (output && output[0] == '/')
+			file_check(finding, "OUTPUTFILE", output, true);
+	}
 }
 
 static void modules_check(const struct finding *finding, const struct k2i_settings *settings)
@@ -182,8 +237,10 @@ static void receiver_check(const struct finding *finding, const struct k2i_setti
 	/* As another user, the receiver has other rights than who runs this. */
 	if (settings->run_user)
 		return;
-	directory_check(finding, "FILE_BASEDIR", settings->base_directory);
-	directory_check(finding, "STATEDIR", settings->state_directory);
+	if (settings->base_directory)
+		directory_check(finding, "FILE_BASEDIR", settings->base_directory, PATH_MAX, true);
+	if (settings->state_directory)
+		directory_check(finding, "STATEDIR", settings->state_directory, PATH_MAX, true);
 }
 
 void k2i_check_connect(const struct k2i_settings *settings, const char *file, k2i_settings_report *report,
@@ -203,6 +260,7 @@ void k2i_check_connect(const struct k2i_settings *settings, const char *file, k2
 		report(argument, K2I_FINDING_ERROR, settings->file, 0, message);
 		return;
 	}
+	sender_files_check(&finding, &config);
 	targets_check(&finding, &config);
 	k2i_sender_config_free(&config);
 }
