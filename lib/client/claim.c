@@ -20,10 +20,23 @@ void k2i_client_claim_begun(struct k2hft_client *client)
 		k2i_client_interrupt(client);
 }
 
-bool k2i_client_claims_askable(const struct k2hft_client *client, uint64_t now_ns)
+void k2i_client_claim_busy_set(struct k2hft_client *client, const _Atomic(uint64_t) *busy_ns)
+{
+	client->claims.busy_ns = busy_ns; /* no thread yet */
+}
+
+uint64_t k2i_client_claims_ask_at(const struct k2hft_client *client)
 {
 	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_GATHER_FRAMES. */
-	return client->claims.hook && (client->sent.count == 0 || now_ns - client->data.cut_ns >= K2I_BATCH_GATHER_NS);
+	uint64_t last_ns = client->sent.count ? client->data.cut_ns : 0;
+
+	/* relaxed: a hint. A claim that was looked at before has waited long enough. */
+	if (client->claims.busy_ns && client->data.claim_recover_ns == 0) {
+		uint64_t busy_ns = atomic_load_explicit(client->claims.busy_ns, memory_order_relaxed);
+
+		last_ns = busy_ns > last_ns ? busy_ns : last_ns;
+	}
+	return last_ns ? last_ns + K2I_BATCH_GATHER_NS : 0;
 }
 
 void k2i_client_claims_ask(struct k2hft_client *client)

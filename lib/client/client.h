@@ -17,6 +17,8 @@ int k2i_client_options_check(struct k2hft_client_options *options);
  * the owner of a claim can commit its records. Set it before the first process; NULL: none.
  */
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
+/* While `*busy_ns`, a time, is young, owners of claims come by soon: those of a claim are asked when it is found again. */
+void k2i_client_claim_busy_set(struct k2hft_client *client, const _Atomic(uint64_t) *busy_ns);
 
 /*
  * For a producer that has begun a claim and stored (seq_cst) where the hook finds it: interrupts a client that does not

@@ -289,7 +289,8 @@ static int batch_fill(struct k2hft_client *client, const struct k2i_batch_limits
 {
 	int error = k2i_batch_fill(&client->data.batch, client->ring, limits, claimed);
 
-	if (error < 0 || !*claimed || client->data.batch.span.bytes || !k2i_client_claims_askable(client, now_ns))
+	if (error < 0 || !*claimed || client->data.batch.span.bytes || !client->claims.hook ||
+	    now_ns < k2i_client_claims_ask_at(client))
 		return error;
 	k2i_client_claims_ask(client);
 	return k2i_batch_fill(&client->data.batch, client->ring, limits, claimed);
@@ -355,12 +356,11 @@ static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (!client->claims.hook)
 		return;
-	if (k2i_client_claims_askable(client, now_ns)) {
+	uint64_t at_ns = k2i_client_claims_ask_at(client);
+	if (now_ns >= at_ns)
 		k2i_client_claims_ask(client);
-		return;
-	}
-	client->data.pause = K2I_CLIENT_PAUSE_CLAIM;
-	client->data.pause_until_ns = client->data.cut_ns + K2I_BATCH_GATHER_NS;
+	else
+		(void)pause_until(client, K2I_CLIENT_PAUSE_CLAIM, at_ns);
 }
 
 int k2i_client_ring_sleep(struct k2hft_client *client, uint64_t now_ns)

@@ -74,9 +74,10 @@ enum k2i_client_retry { K2I_CLIENT_RETRY_SOON, K2I_CLIENT_RETRY_LATE };
 struct k2i_client_claims { /* claim.c */
 	void (*hook)(void *argument);
 	void *argument;
-	bool begun;          /* since the hook was last called for claims that wait */
-	uint64_t due_ns;     /* of the hook's next call */
-	atomic_bool watched; /* k2i_client_claim_begun is to interrupt */
+	const _Atomic(uint64_t) *busy_ns; /* NULL: never */
+	bool begun;                       /* since the hook was last called for claims that wait */
+	uint64_t due_ns;                  /* of the hook's next call */
+	atomic_bool watched;              /* k2i_client_claim_begun is to interrupt */
 };
 
 struct k2i_client_wake { /* wake.c, open.c: descriptors */
@@ -342,8 +343,8 @@ void k2i_client_archive(struct k2hft_client *client, const struct k2hft_span *sp
 int k2i_client_archive_begin(struct k2hft_client *client);
 void k2i_client_archive_end(struct k2hft_client *client);
 
-/* claim.c: whether there is a hook to ask the owners of claims by, and it is not too soon; calls it. */
-bool k2i_client_claims_askable(const struct k2hft_client *client, uint64_t now_ns);
+/* claim.c: from when on it is not too soon to ask the owners of claims by the hook; calls it. */
+uint64_t k2i_client_claims_ask_at(const struct k2hft_client *client);
 void k2i_client_claims_ask(struct k2hft_client *client);
 /* When the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
 uint64_t k2i_client_claims_due(const struct k2hft_client *client);

@@ -54,6 +54,7 @@ int k2i_lane_client_start(struct k2i_lane *lane, const struct k2hft_client_optio
 	if (status)
 		return status;
 	k2i_client_claim_hook_set(lane->client, hook, lane);
+	k2i_client_claim_busy_set(lane->client, &lane->sender->busy_ns);
 	return k2hft_client_thread_start(lane->client);
 }
 

@@ -11,6 +11,7 @@
 #include "base/caller.h"
 #include "base/clock.h"
 #include "base/spread.h"
+#include "client/client.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
 
@@ -269,6 +270,33 @@ static uint64_t unacked_bytes(void *argument, uint32_t index)
 	return k2i_lane_unacked_bytes(writer->places[index].lane);
 }
 
+/*
+ * So much in a row goes to one lane, if its writer is fast: frames are as large as with a single one, and its client can be
+ * left asleep while the thread that writes sends.
+ */
+#define DRAW_BYTES ((uint64_t)256 * 1024)
+#define DRAW_NS K2I_MILLISECOND_NS
+
+static void lane_draw(struct k2hft_writer *writer)
+{
+	struct k2i_spread_lanes lanes = {writer->place_count, place_connected, unacked_bytes, writer};
+	uint64_t bytes = atomic_load_explicit(&writer->bytes, memory_order_relaxed), now_ns = k2i_clock_now_ns();
+	bool fast = now_ns - writer->drawn_ns < DRAW_NS;
+
+	if (fast && bytes - writer->drawn_bytes < DRAW_BYTES && k2i_lane_connected(writer->to->lane))
+		return;
+	/* relaxed: a hint. */
+	if (fast)
+		atomic_store_explicit(&writer->sender->busy_ns, now_ns, memory_order_relaxed);
+	if (fast && writer->unsent_bytes) {
+		writer->unsent_bytes = 0;
+		k2i_client_send_once(writer->to->lane->client);
+	}
+	writer->drawn_bytes = bytes;
+	writer->drawn_ns = now_ns;
+	writer->to = &writer->places[k2i_spread_random(&lanes, &writer->random)];
+}
+
 int k2i_writer_choose(struct k2hft_writer *writer)
 {
 	struct k2hft_sender *sender = writer->sender;
@@ -283,10 +311,7 @@ int k2i_writer_choose(struct k2hft_writer *writer)
 	}
 	if (writer->behind_count && behind_left(writer))
 		return -EAGAIN;
-	if (writer->draws) {
-		struct k2i_spread_lanes lanes = {writer->place_count, place_connected, unacked_bytes, writer};
-
-		writer->to = &writer->places[k2i_spread_random(&lanes, &writer->random)];
-	}
+	if (writer->draws)
+		lane_draw(writer);
 	return 0;
 }

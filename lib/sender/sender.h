@@ -41,6 +41,7 @@ struct k2hft_sender {
 	uint64_t closed_records, closed_bytes, closed_dropped; /* of writers that are closed */
 
 	/* Any thread. */
+	_Atomic(uint64_t) busy_ns; /* when a fast writer has last gone on to another lane */
 	_Atomic(uint64_t) refused_writes, pieces, excepted_records; /* of all writers */
 	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
 };

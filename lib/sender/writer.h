@@ -84,6 +84,7 @@ struct k2hft_writer {
 	bool draws;             /* K2HFT_SPREAD_RANDOM, of more than one */
 	bool record_goes_on;    /* the last chunk ended in the middle of a record: the next one goes after it */
 	uint64_t random;
+	uint64_t drawn_bytes, drawn_ns; /* `bytes` and time when it last drew */
 	char *path;
 	uint32_t full; /* as the sender's */
 	uint32_t writer_pid;

@@ -243,6 +243,29 @@ CLIENT_TEST(the_hook_is_asked_for_a_claim)
 	k2hft_producer_close(claim.producer);
 }
 
+/* Its owner is busy in another lane, and comes by or does not: the second look asks. */
+CLIENT_TEST(a_busy_owner_is_asked_later)
+{
+	static _Atomic(uint64_t) busy_ns;
+	struct claim claim;
+
+	client_open(f);
+	k2i_client_claim_hook_set(f->client, claim_commit, &claim);
+	k2i_client_claim_busy_set(f->client, &busy_ns);
+	claim_make(&claim, f);
+	(void)peer_connect(f, 0, 0);
+	atomic_store(&busy_ns, f->now_ns + 1000 * MS);
+	peer_ack_window(f, 0, PEER_WINDOW, K2HFT_STATUS_OK);
+	for (int round = 0; f->client->data.claim_recover_ns == 0; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	assert_int_equal(claim.calls, 0);
+	(void)peer_data(f);
+	assert_int_equal(claim.calls, 1);
+	k2hft_producer_close(claim.producer);
+}
+
 /* The first of so many claims, begun one after the other, wakes the client, and no other does. */
 static void claims_begin(struct fixture *f)
 {

@@ -225,6 +225,35 @@ WORLD_TEST(a_silent_receiver_is_passed_over)
 	free(text);
 }
 
+/* Nothing is acknowledged, so another lane always has fewer bytes on their way: the same one twice is no draw. */
+WORLD_TEST(a_fast_writer_keeps_its_lane)
+{
+	struct k2hft_writer *writer;
+	struct k2i_writer_lane *last = NULL;
+	char *text = calloc(1, 60000);
+	unsigned kept = 0;
+
+	memset(text, 'x', 59999);
+	world->options.spread = K2HFT_SPREAD_RANDOM;
+	for (unsigned at = 0; at < RECEIVERS; at++)
+		atomic_store(&world->receivers[at]->silent, 1);
+	sender_open(world);
+	for (unsigned at = 0; at < RECEIVERS; at++)
+		while (!k2i_lane_connected(world->sender->lanes[at]))
+			(void)poll(NULL, 0, 1);
+	writer = writer_make(world, 0);
+	for (unsigned record = 0; record < 40; record++) {
+		assert_int_equal(k2hft_writer_write(writer, text, 59999), 0);
+		kept += writer->to == last;
+		last = writer->to;
+	}
+	assert_true(kept > 0);
+	k2hft_writer_close(writer);
+	for (unsigned at = 0; at < RECEIVERS; at++)
+		atomic_store(&world->receivers[at]->silent, 0);
+	free(text);
+}
+
 /* A record is whole at one receiver, whatever its length and the number of its pieces. */
 WORLD_TEST(pieces_stay_together)
 {
