@@ -225,7 +225,7 @@ WORLD_TEST(a_silent_receiver_is_passed_over)
 	free(text);
 }
 
-/* Nothing is acknowledged, so another lane always has fewer bytes on their way: the same one twice is no draw. */
+/* Nothing is acknowledged, so draws go round: where all have as many bytes the last can be the next, at most each 4th time. */
 WORLD_TEST(a_fast_writer_keeps_its_lane)
 {
 	struct k2hft_writer *writer;
@@ -247,7 +247,7 @@ WORLD_TEST(a_fast_writer_keeps_its_lane)
 		kept += writer->to == last;
 		last = writer->to;
 	}
-	assert_true(kept > 0);
+	assert_true(kept > 40 / RECEIVERS);
 	k2hft_writer_close(writer);
 	for (unsigned at = 0; at < RECEIVERS; at++)
 		atomic_store(&world->receivers[at]->silent, 0);
