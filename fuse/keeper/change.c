@@ -359,11 +359,12 @@ static void plugin_name(struct k2i_mount *mount, const struct k2i_mount_lane *la
 	char name[K2I_SPREAD_HOME_BYTES], *own = mount->lanes.names[lane->index];
 
 	k2i_lane_plugin_name(&mount->lanes, lane, name);
-	if (strcmp(name, own) == 0)
-		return;
-	k2i_journal_keep(own, sizeof(name));
-	memcpy(own, name, sizeof(name));
-	k2i_journal_step();
+	if (strcmp(name, own) != 0) {
+		k2i_journal_keep(own, sizeof(name));
+		memcpy(own, name, sizeof(name));
+		k2i_journal_step();
+	}
+	/* A worker can have died between. */
 	file_name(mount, lane);
 }
 
