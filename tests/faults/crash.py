@@ -7,7 +7,8 @@
 
 A receiver and three senders (k2hft push, an application of the library, a mount) go on as in faults.py. At each point
 the process whose turn it is dies, once in one lap and five times in a row in another; it is started again, or its
-keeper does it. Half of the laps are at level synced. A point that is never reached is a failure.
+keeper does it. Half of the laps are at level synced. A point that is never reached is a failure. Points of a reload have
+more laps, in worlds where it changes the receivers, a plug-in, or a relay's next stages (World.have_turns).
 Records that go to a server of Forward or OTLP may come there again: see parts/peer.py. Points of kafka are left out without a real broker
 (K2HFT_KAFKA, see tests/net/bed/kafka.py). --seconds: a sample of
 the points, until the time is over. B is a build with K2I_CRASH_POINTS.
@@ -21,7 +22,10 @@ from parts.world import World
 
 LAPS_IN_WORLD = 15
 # Points that need a world of their own.
-OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", "receivers", *KAFKA, *REMOTE)
+TURNS = {"receivers": "receivers", "replugged": "plugin", "restaged": "stages"}
+OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", *TURNS, *KAFKA, *REMOTE)
+RELOADS = {("mount", "reload"): ("replugged", "receivers"), ("mount", "receivers"): ("replugged",),
+           ("receiver", "reload"): ("replugged", "restaged")}
 
 
 class Crashes(Harness):
@@ -45,6 +49,9 @@ class Crashes(Harness):
             # The steps of a mount are the same for each copy.
             if point.who == "mount" and point.need not in ("lanes", "plugged", "receivers"):
                 levels["lanes"].append(Crash.of(point, "mount", times))
+            # A reload has steps for each kind of change.
+            for level in RELOADS.get((point.who, point.need), ()):
+                levels[level] += [Crash.of(point, point.who, times) for times in self.options.times or (1, 5)]
         for laps in levels.values():
             self.random.shuffle(laps)
         while any(levels.values()):
@@ -53,7 +60,7 @@ class Crashes(Harness):
             del levels[level][:LAPS_IN_WORLD]
 
     def world_of(self, kind, chance):
-        world = World(self.options, chance, "plugins" if kind == "plugged" else "plain")
+        world = World(self.options, chance, "plugins" if kind in ("plugged", "replugged") else "plain")
         world.level = self.random.choice(("written", "synced")) if kind in OWN_WORLDS else kind
         if kind == "carried":
             world.send_pieces()
@@ -68,8 +75,8 @@ class Crashes(Harness):
             world.files = world.files if kind == "kafka" else None  # a ledger that is lost repeats files
         elif kind == "lanes":
             world.have_twin()
-        elif kind == "receivers":
-            world.turn_receivers()
+        elif kind in TURNS:
+            world.have_turns(TURNS[kind])
         elif kind == "settled":
             world.unify = world.tls = False  # wire_send has its own files, and no TLS
         world.plans = {role: Plan(world.path(f"{role}.plan")) for role in ("receiver", "push", "library", "mount")}

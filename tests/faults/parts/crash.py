@@ -28,6 +28,7 @@ PLACE_AT = 6 * 128 + 48
 AREA_BYTES = (0, 1 << 16, 1 << 20)  # of a build with crash points; the first is all of the ring
 STALL_S = 0.3
 REACHED_S = 60
+TRANSACTION_S = 20  # brokers end that of a dead producer whose id nobody takes
 REMOTE = ("remote", "forward", "otlp", "refused")
 KAFKA = ("kafka", "opened", "claimed")
 ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver": ("receiver",)}
@@ -191,11 +192,11 @@ class Crash(Fault):
             self.sender.go()
         elif self.point.need in ("restart", "opened", "claimed"):
             self.restart()
-        until = time.monotonic() + REACHED_S
+        until = time.monotonic() + REACHED_S + (TRANSACTION_S * self.times if self.point.need == "claimed" else 0)
         while not self.all_died():
             if time.monotonic() > until:
-                raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {self.deaths} deaths in "
-                              f"{REACHED_S} s")
+                raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {self.deaths} deaths before the time "
+                              "was over")
             self.revive()
             if self.point.need == "stalls":
                 self.stall()
@@ -230,10 +231,10 @@ class Crash(Fault):
             self.revive_receiver()
         elif self.role != "mount":
             self.revive_sender(True)
+        elif self.at.turns and self.at.mount_workers():
+            self.at.mount_turn()
         elif self.point.need == "reload" and self.at.mount_workers():
             self.at.mount.signal(signal.SIGUSR1)
-        elif self.point.need == "receivers" and self.at.mount_workers():
-            self.at.mount_receivers_turn()
         elif not self.sender.busy():
             self.sender.finish(20)
             self.sender.go()
@@ -250,6 +251,8 @@ class Crash(Fault):
             self.at.receiver_spawn()
         elif self.point.need in ASKED and self.asked is not receiver and "listening on" in receiver.said():
             self.asked = receiver
+            if self.at.turns:
+                self.at.write_turn(not self.at.turned)
             receiver.signal(ASKED[self.point.need])
         elif self.point.need == "settled" and "listening on" in receiver.said():
             self.rings.go()
@@ -299,11 +302,11 @@ class Crash(Fault):
             self.at.receiver_start()
         elif self.role == "mount":
             wait_until(self.at.mount_workers, 20, "another worker")
-            if self.point.need == "receivers":
-                self.at.mount_receivers_return()
         else:
             wait_until(lambda: not self.sender.processes()[0].alive(), 20, "the last death")
             self.revive_sender(False)
+        if self.at.turns:
+            self.at.turns_end(self.role == "mount")
 
     def damage(self):
         """Of the first entry of push's ring, while nothing is sent."""
@@ -354,16 +357,16 @@ class Crash(Fault):
             raise Trouble(f"{self.point.name}: a file that was being made is left")
         elif self.rings:
             self.rings.finish()
-        elif self.point.need == "plugged":
+        elif self.at.plugged:
             plugins_end(self.lap)
-        elif self.point.need == "relay":
+        elif self.at.relayed:
             relay_end(self.lap)
         elif self.at.remote:
             remote_end(self.lap)
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""
-        if self.point.need == "plugged":
+        if self.at.plugged:
             return plugin_excuses(self.lap, self.role, sender, what)
         if sender is not self.sender:
             return False

@@ -68,7 +68,7 @@ class World:
         self.twin = None
         self.twin_port = 0
         self.has_twin = False
-        self.turns = self.turned = False
+        self.turns, self.turned = "", False
         self.turn_at = 0
         self.plans = {}
 
@@ -83,9 +83,11 @@ class World:
         self.has_twin = True
         self.unify = False
 
-    def turn_receivers(self):
-        """The mount is reloaded with one receiver and with two in turns, which are two names of the same."""
-        self.turns = True
+    def have_turns(self, what):
+        """A reload brings one of two configurations in turns. They differ in "receivers" of the mount (one, and two
+        names of it), in the "plugin" of mount and receiver, or in the next "stages" of a relay (one, and two names)."""
+        self.turns = what
+        self.relayed = what == "stages"
 
     def start(self):
         os.mkdir(self.disk)
@@ -124,6 +126,7 @@ class World:
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
                 f"compress {self.compress}{', formatted' if self.formatted else ''}, {self.write_mode} mount"
                 f"{' for two' if self.has_twin else ''}{', TLS' if self.tls else ''}"
+                f"{f', in turns: {self.turns}' if self.turns else ''}"
                 f"{f', {self.remote}' if self.remote else ''}{' and files' if self.files else ''}")
 
     def sender_host(self):
@@ -160,7 +163,10 @@ class World:
         """Of its own section."""
         return (("FILE_UNIFY = unify.log\n" if self.unify else "") + ("FORMAT = '%L%T'\n" if self.formatted else "") +
                 (f"ROTATE_SIZE = {ROTATED_BYTES}\nROTATE_COMPRESS = gzip\n" if self.rotated else "") +
-                ("PLUGIN = /bin/cat\n" if self.plugged else ""))
+                self.plugin_words())
+
+    def plugin_words(self):
+        return f"PLUGIN = /bin/cat{' -' if self.turned else ''}\n" if self.plugged else ""
 
     def write_receiver_config(self, name="server.ini", output=None):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -191,12 +197,17 @@ class World:
         end = self.random.choice(("yes", "no"))
         self.write_receiver_config("last.ini")
         self.last_start()
-        with open(self.path("next.ini"), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\n{self.ssl_words()}[SVRNODE]\nNAME = 127.0.0.1\nPORT = {self.last_port}\n")
+        self.write_stages()
         with open(self.path("server.ini"), "w", encoding="utf-8") as file:
             file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = trans\n"
                        f"TRANSCONF = next.ini\nACKEND = {end}\nK2HTYPE = file\nK2HFILE = {self.path('relay.ring')}\n"
                        f"K2HINIT = no\nSTATEDIR = {self.path('relay.state')}\n")
+
+    def write_stages(self):
+        names = ["127.0.0.1", "localhost"] if self.turned else ["127.0.0.1"]
+        with open(self.path("next.ini"), "w", encoding="utf-8") as file:
+            file.write(f"[GLOBAL]\n{self.ssl_words()}DELIVERMODE = hash\n" +
+                       "".join(f"[SVRNODE]\nNAME = {name}\nPORT = {self.last_port}\n" for name in names))
 
     def send_remote(self, kind, refuses_some=False):
         """By TYPE = kind to a peer, which refuses some requests for good."""
@@ -233,8 +244,8 @@ class World:
 
     def relay_drained(self):
         """Whether the receiver behind the relay has all."""
-        said = subprocess.run([os.path.join(self.bin, "k2hft"), "stat", "--json", self.path("relay.ring")], check=True,
-                              capture_output=True, timeout=60).stdout
+        said = subprocess.run([os.path.join(self.bin, "k2hft"), "stat", "--json", *glob.glob(self.path("relay.ring*"))],
+                              check=True, capture_output=True, timeout=60).stdout
         ring = json.loads(said)["ring_state"]
         return ring["head"] == ring["tail"]
 
@@ -270,17 +281,18 @@ class World:
         """Of a sender; its rules are for the mount."""
         host, port = self.target()
         others = f"PORT = {port}\n[SVRNODE]\nNAME = {host}\nPORT = {self.twin_port}\n" if twin else ""
-        if self.turned:
+        spread = "DELIVERMODE = hash" if self.turns == "receivers" else ""
+        if self.turned and spread:
             others = f"PORT = {port}\n[SVRNODE]\nNAME = localhost\nPORT = {port}\n"
         with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}{'DELIVERMODE = hash' if self.turns else ''}\n[SVRNODE]\nNAME = {host}\n{others}"
+            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}{spread}\n[SVRNODE]\nNAME = {host}\n{others}"
                        + f"[K2HTPDTOR]\nK2HTPDTOR_FILE = {ring.removesuffix('.ring')}.archive\n"
                        + ("K2HTPDTOR_BROADCAST = yes\n" if twin else "") +
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
                        f"WRITEMODE = {self.write_mode}\n"
                        "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n" +
-                       ("PLUGIN = /bin/cat\nPLUGINTRANS = yes\n" if self.plugged else ""))
+                       self.plugin_words() + ("PLUGINTRANS = yes\n" if self.plugged else ""))
 
     def mount_start(self):
         self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
@@ -291,21 +303,30 @@ class World:
         if not self.mount.alive():
             raise Trouble(f"the mount does not start; {self.mount.last_lines()}")
 
-    def mount_receivers_turn(self):
+    def write_turn(self, turned):
+        self.turned = turned
+        self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
+        if self.relayed:
+            self.write_stages()
+        else:
+            self.write_receiver_config()
+
+    def mount_turn(self):
         """Not before the last turn has had its time."""
         if time.monotonic() < self.turn_at:
             return
         self.turn_at = time.monotonic() + TURN_S
-        self.turned = not self.turned
-        self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
+        self.write_turn(not self.turned)
         self.mount.signal(signal.SIGUSR1)
 
-    def mount_receivers_return(self):
-        """One again, whose ring has its name, and no other is left."""
-        self.turned = False
-        self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
-        wait_until(lambda: quiet(os.path.join(self.bin, "k2hft"), "reload", self.mount_point), 20, "a reload")
-        wait_until(lambda: glob.glob(self.path("mount.ring*")) == [self.path("mount.ring")], 30, "the other ring is gone")
+    def turns_end(self, mount):
+        """The first configuration again: no other ring is left. A mount's has its name; a relay's gets it at its start."""
+        self.write_turn(False)
+        place, ring = (self.mount_point, "mount.ring") if mount else (self.path("relay.state"), "relay.ring")
+        if mount or self.relayed:
+            wait_until(lambda: quiet(os.path.join(self.bin, "k2hft"), "reload", place), 20, "a reload")
+            wait_until(lambda: len(glob.glob(self.path(f"{ring}*"))) == 1 + self.plugged and
+                       (self.relayed or os.path.exists(self.path(ring))), 30, "other rings are gone")
 
     def mounted(self):
         with open("/proc/self/mounts", encoding="utf-8") as file:
