@@ -15,7 +15,7 @@ import sys
 SECTIONS = {"1": "Commands", "8": "Daemons", "5": "Configuration", "7": "Overview and background", "3": "Library"}
 STYLE = """:root { color-scheme: light dark; --line: #8884; --link: #06c; }
 @media (prefers-color-scheme: dark) { :root { --link: #7bf; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 0 auto; padding: 0 1rem 4rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 0 auto; padding: 0 1rem 4rem; overflow-wrap: break-word; }
 a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
 a.permalink { color: inherit; }
 pre { background: #8881; border-radius: 4px; padding: .6rem .8rem; overflow-x: auto; font-size: 14px; line-height: 1.35; }
