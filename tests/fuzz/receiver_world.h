@@ -203,6 +203,7 @@ static void world_begin(struct world *world, const uint8_t control[FRAMES_CONTRO
 {
 	fuzz_log_open();
 	memset(world, 0, sizeof(*world));
+	k2i_flows_start(&world->streams.flows);
 	world->control = control[0];
 	world->faults = control[1] >> WORLD_FAULTS_SHIFT & 7;
 	fault_calls = 0;
@@ -216,6 +217,7 @@ static void world_begin(struct world *world, const uint8_t control[FRAMES_CONTRO
 static void world_end(struct world *world)
 {
 	world_close(world);
+	k2i_flows_end(&world->streams.flows);
 	files_check(world);
 	fuzz_remove(world->base);
 	fuzz_remove(world->state);
