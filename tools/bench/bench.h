@@ -49,7 +49,8 @@ enum bench_sink {
 	BENCH_SINK_OTLP
 };
 #define BENCH_KAFKA_TOPIC "k2hft-bench"
-#define BENCH_KAFKA_COMMIT_MS 100u /* KAFKA_COMMITMS as it is */
+#define BENCH_KAFKA_COMMIT_MS 100u                  /* KAFKA_COMMITMS as it is */
+#define BENCH_WINDOW_BYTES (UINT64_C(16) * 1048576) /* WINDOW as it is */
 extern const char *const bench_way_names[], *const bench_format_names[], *const bench_sink_names[];
 #define BENCH_FORMAT_PUBLISHED 2u
 

@@ -24,6 +24,12 @@ struct outcome {
 	char reason[REASON_ROOM];
 };
 
+/* A receiver commits at the latest when its senders may not send more before that. */
+static uint64_t commit_bytes(const struct bench_point *point)
+{
+	return point->senders * (point->ring_bytes < BENCH_WINDOW_BYTES ? point->ring_bytes : BENCH_WINDOW_BYTES);
+}
+
 static _Noreturn void produce(const struct bench_run *run, const struct k2i_kafka_tools *tools,
 			      const struct bench_pipe *carried, int output)
 {
@@ -31,7 +37,8 @@ static _Noreturn void produce(const struct bench_run *run, const struct k2i_kafk
 					.topic = BENCH_KAFKA_TOPIC,
 					.block_bytes = (size_t)run->block_bytes,
 					.bytes = carried->bytes,
-					.commit_ms = BENCH_KAFKA_COMMIT_MS};
+					.commit_ms = BENCH_KAFKA_COMMIT_MS,
+					.commit_bytes = commit_bytes(&run->point)};
 	struct outcome outcome = {0};
 	void *block = mmap(NULL, plain.block_bytes, PROT_READ, MAP_PRIVATE, carried->input, 0);
 

@@ -28,6 +28,7 @@
 #define K2I_KAFKA_ID_BYTES 64u
 #define K2I_KAFKA_REASON_BYTES 320u
 #define K2I_KAFKA_PRODUCERS_MAX 256u
+#define K2I_KAFKA_TRANSACTION_BYTES_MAX (32u * 1024 * 1024)
 #define K2I_KAFKA_CALL_MS 1000 /* a call that waits for a broker is made again and again, to notice the end meanwhile */
 #define K2I_KAFKA_ROOM_NS (UINT64_C(30) * K2I_SECOND_NS) /* for the library's queue to have room */
 

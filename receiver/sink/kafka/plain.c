@@ -59,17 +59,21 @@ static rd_kafka_resp_err_t record_send(struct plain *plain)
 
 static rd_kafka_error_t *transaction_make(struct plain *plain)
 {
-	uint64_t end_ns = k2i_clock_now_ns() + plain->wanted->commit_ms * K2I_MILLISECOND_NS;
+	const struct k2i_kafka_plain *wanted = plain->wanted;
+	uint64_t end_ns = k2i_clock_now_ns() + wanted->commit_ms * K2I_MILLISECOND_NS;
+	uint64_t bytes_max = wanted->commit_bytes < K2I_KAFKA_TRANSACTION_BYTES_MAX ? wanted->commit_bytes
+										    : K2I_KAFKA_TRANSACTION_BYTES_MAX;
+	uint64_t end = wanted->bytes - plain->done < bytes_max ? wanted->bytes : plain->done + bytes_max;
 	rd_kafka_error_t *failed = rd_kafka_begin_transaction(plain->producer);
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	if (failed)
 		return failed;
 	do {
-		for (unsigned i = 0; i < STEP && !error && plain->done < plain->wanted->bytes; i++)
+		for (unsigned i = 0; i < STEP && !error && plain->done < end; i++)
 			error = record_send(plain);
 		(void)rd_kafka_poll(plain->producer, 0);
-	} while (!error && plain->done < plain->wanted->bytes && k2i_clock_now_ns() < end_ns);
+	} while (!error && plain->done < end && k2i_clock_now_ns() < end_ns);
 	return error ? rd_kafka_error_new(error, "%s", rd_kafka_err2str(error))
 		     : rd_kafka_commit_transaction(plain->producer, CALL_MS);
 }

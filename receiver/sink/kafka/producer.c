@@ -12,7 +12,6 @@
 #include "base/thread.h"
 #include "receiver/sink/kafka/internal.h"
 
-#define TRANSACTION_BYTES_MAX (32u * 1024 * 1024)
 #define BACKOFF_NS_MIN (UINT64_C(100) * K2I_MILLISECOND_NS)
 #define BACKOFF_NS_MAX (UINT64_C(10) * K2I_SECOND_NS)
 #define MESSAGE_BYTES_LEAST (16u * 1024)
@@ -366,7 +365,7 @@ static int transaction_run(struct k2i_kafka_producer *producer, char *reason)
 
 	producer->refused = RD_KAFKA_RESP_ERR_NO_ERROR;
 	producer->refused_ring = NULL;
-	while (!error && transaction.bytes < TRANSACTION_BYTES_MAX &&
+	while (!error && transaction.bytes < K2I_KAFKA_TRANSACTION_BYTES_MAX &&
 	       (group = group_await(producer, &transaction)) != NULL) {
 		if (!transaction.end_ns && transaction_begin(producer, &transaction, reason))
 			return -EAGAIN;
