@@ -2,6 +2,7 @@
 /* Requests of OTLP, read by the library of their messages, and what the answers of a server of HTTP mean. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -181,8 +182,8 @@ TEST(test_compressed)
 
 static int listener = -1;
 static struct {
-	const char *bytes; /* NULL: it waits until the other side has gone */
-	size_t count;
+	_Atomic(const char *) bytes; /* NULL: it waits until the other side has gone */
+	atomic_size_t count;
 } said;
 
 /* Says the same to each request, and closes. */
@@ -193,9 +194,12 @@ static void *server_run(void *argument)
 
 	(void)argument;
 	while ((connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		const char *bytes;
+
 		(void)!recv(connection, request, sizeof(request), 0);
-		if (said.bytes)
-			(void)!send(connection, said.bytes, said.count, MSG_NOSIGNAL);
+		bytes = atomic_load(&said.bytes);
+		if (bytes)
+			(void)!send(connection, bytes, atomic_load(&said.count), MSG_NOSIGNAL);
 		else
 			(void)!recv(connection, request, sizeof(request), 0);
 		(void)close(connection);
@@ -250,8 +254,8 @@ static struct k2i_otlp_answer answer_get(struct world *world, const char *bytes,
 	static const struct k2i_otlp_request request = {.body = (const uint8_t *)"body", .body_bytes = 4};
 	struct k2i_otlp_answer answer;
 
-	said.bytes = bytes;
-	said.count = count;
+	atomic_store(&said.count, count);
+	atomic_store(&said.bytes, bytes);
 	assert_int_equal(k2i_otlp_peer_post(world->peer, &request, world->stop, &answer), 0);
 	return answer;
 }
@@ -324,7 +328,7 @@ FIXTURE_TEST(test_no_answer, struct world *world, world_open, world_close)
 	struct k2i_otlp_answer answer;
 	const uint64_t one = 1;
 
-	said.bytes = NULL;
+	atomic_store(&said.bytes, NULL);
 	assert_int_equal(write(world->stop, &one, sizeof(one)), sizeof(one));
 	assert_int_equal(k2i_otlp_peer_post(world->peer, &request, world->stop, &answer), -ECANCELED);
 	k2i_otlp_peer_free(world->peer);
