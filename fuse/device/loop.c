@@ -20,6 +20,7 @@
 #include <k2hft/visibility.h>
 
 #include "fuse/cached/writeback_pull.h"
+#include "app/program/ring_stats.h"
 #include "base/crash.h"
 #include "fuse/device/drain.h"
 #include "fuse/base/fuse_api.h"
@@ -59,6 +60,9 @@
  * asked for the sake of all else.
  */
 #define UNASKED_MAX 16u
+
+/* More than a receiver takes while the loop waits for it. */
+#define UNSENT_BYTES (1024u * 1024)
 
 #define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
 
@@ -382,21 +386,43 @@ static int send_much(struct k2i_mount *mount)
 	return -1;
 }
 
+/* Whether room comes if nothing more is read: in the ring, where `full`, else in its small areas. */
+static bool room_comes(const struct k2i_mount *mount, const struct k2hft_ring_stats *ring, bool full)
+{
+	/* With a full ring requests are to be queued while another thread sends, so that their writers can be killed. */
+	if (full)
+		return mount->loop->lease.held;
+	/* To a far receiver everything is on its way. */
+	return ring->tail - ring->read >= UNSENT_BYTES &&
+	       (mount->loop->lease.held || k2i_spread_connected(&mount->lanes));
+}
+
 /* Whether the next request is to be read. */
 static bool wants_request(struct k2i_mount *mount)
 {
 	size_t bytes = place_bytes(mount);
-	bool room;
+	struct k2i_read_backoff *backoff = &mount->loop->backoff;
+	struct k2hft_ring *ring;
+	struct k2hft_ring_stats stats;
+	bool queued;
 
+	backoff->wanted = false;
 	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
 	if (mount->queues->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
 	/* Records that are to be dropped when the ring is full wait for nothing. Nor does another lane's writer. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP || mount->lanes.takers > 1)
 		return true;
-	room = !k2i_queues_wait(mount->queues, UINT64_MAX) &&
-	       k2hft_ring_space_wait(mount->lanes.lane[mount->lanes.taker[0]].ring, bytes, 0) == 0;
-	return !k2i_read_backoff_wanted(&mount->loop->backoff, room, mount->loop->lease.held, k2i_clock_now_ns());
+	ring = mount->lanes.lane[mount->lanes.taker[0]].ring;
+	queued = k2i_queues_wait(mount->queues, UINT64_MAX);
+	if (!queued && k2hft_ring_space_lack(ring, bytes) == 0) {
+		backoff->since_ns = 0;
+		return true;
+	}
+	stats = k2i_ring_stats_get(ring);
+	queued = queued || k2hft_ring_space_wait(ring, bytes, 0) != 0;
+	return !k2i_read_backoff_wanted(backoff, stats.head, stats.tail - stats.head, room_comes(mount, &stats, queued),
+					k2i_clock_now_ns());
 }
 
 /*
@@ -456,6 +482,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop->lease), .events = POLLIN};
 	timeout_ms = timeout_sooner(pull_run(mount), waiting || lanes_empty(mount) ? WAITING_MS : -1);
 	timeout_ms = timeout_sooner(timeout_ms, k2i_truncate_probes_run(mount));
+	timeout_ms = timeout_sooner(timeout_ms, mount->loop->backoff.wanted ? K2I_READ_BACKOFF_LOOK_MS : -1);
 	/* With an empty queue at the end, k2i_drain_done waits. */
 	timeout_ms =
 		mount->ending && !k2i_queues_wait(mount->queues, UINT64_MAX) ? 0 : timeout_sooner(timeout_ms, sent_ms);

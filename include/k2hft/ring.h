@@ -270,6 +270,14 @@ K2HFT_API void k2hft_producer_drop(struct k2hft_producer *producer, uint64_t rec
  */
 K2HFT_API int k2hft_ring_space_wait(struct k2hft_ring *ring, size_t bytes, int timeout_ms);
 
+/*
+ * Returns how many bytes must be acknowledged until a reserve of `bytes` bytes of payload stays in the few MiB that a large
+ * ring uses while its consumer keeps up, see "Areas" in k2hft-ring(7); 0: it would now. A reserve takes whatever the ring
+ * has; a program that can wait for a moment while much is acknowledged spares memory and the processor's caches. Any
+ * thread. Since 0.1.0.
+ */
+K2HFT_API uint64_t k2hft_ring_space_lack(const struct k2hft_ring *ring, size_t bytes);
+
 /* ---- the consumer */
 
 /* A run of committed chunks, contiguous in memory and without gaps; k2hft_chunk_next takes it apart. */

@@ -34,6 +34,20 @@ bool k2i_ring_room(const struct k2hft_ring *ring, size_t bytes)
 	return k2i_ring_free_bytes(ring) >= k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + (uint64_t)bytes, 8);
 }
 
+uint64_t k2hft_ring_space_lack(const struct k2hft_ring *ring, size_t bytes)
+{
+	uint64_t used = ring->capacity - k2i_ring_free_bytes(ring), most = ring->areas[K2I_AREA_COUNT - 1].bytes;
+	uint64_t wanted = used + k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + (uint64_t)bytes, 8);
+	/* relaxed: claims look for themselves. */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_relaxed);
+
+	if (most == 0)
+		most = ring->capacity;
+	else if ((tail & K2I_PLACE_AREA) >> 1 == K2I_AREA_ALL)
+		most /= 2; /* as area_choose has it */
+	return wanted > most ? wanted - most : 0;
+}
+
 static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct timespec *deadline)
 {
 	/* A11 */

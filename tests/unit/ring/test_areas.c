@@ -153,6 +153,44 @@ TEST(long_claims_have_the_larger_of_them)
 	many_close(&many);
 }
 
+/* Records that would leave the small areas, and those that it takes to be back in them. */
+TEST(lack_of_room_in_the_small_areas)
+{
+	const uint64_t small_bytes = K2I_AREA_2_BYTES;
+	struct many many = {0};
+	uint64_t head, lack;
+
+	many_open(&many, NULL, LARGE_RING_BYTES);
+	to_small_area(&many);
+	while (k2hft_ring_space_lack(many.ring, RECORD_BYTES) == 0) {
+		assert_int_not_equal(area_of(&many), K2I_AREA_ALL);
+		assert_int_equal(many_push(&many), 0);
+	}
+	assert_true(stats_of(many.ring).tail - stats_of(many.ring).head > small_bytes - ENTRY_BYTES);
+	assert_int_equal(many_push(&many), 0);
+	assert_int_equal(area_of(&many), K2I_AREA_ALL);
+	head = stats_of(many.ring).head;
+	lack = k2hft_ring_space_lack(many.ring, RECORD_BYTES);
+	assert_int_equal(lack, stats_of(many.ring).tail - head + ENTRY_BYTES - small_bytes / 2);
+	assert_int_equal(many_take(&many, lack / ENTRY_BYTES), lack / ENTRY_BYTES);
+	assert_true(k2hft_ring_space_lack(many.ring, RECORD_BYTES) > 0);
+	assert_int_equal(many_take(&many, 1), 1);
+	assert_int_equal(k2hft_ring_space_lack(many.ring, RECORD_BYTES), 0);
+	many_close(&many);
+}
+
+/* Room for it is all that counts in one that has no second small area. */
+TEST(small_ring_lacks_room_when_it_is_full)
+{
+	struct many many = {0};
+
+	many_open(&many, NULL, RING_BYTES);
+	while (k2hft_ring_space_lack(many.ring, RECORD_BYTES) == 0)
+		assert_int_equal(many_push(&many), 0);
+	assert_true(stats_of(many.ring).tail - stats_of(many.ring).head > RING_BYTES - ENTRY_BYTES);
+	many_close(&many);
+}
+
 static void fill(struct many *many)
 {
 	while (many_push(many) == 0)
