@@ -335,8 +335,7 @@ static int frame_next(struct k2hft_client *client, uint64_t now_ns)
 
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns)
 {
-	/* A place for a DISCARD in front, and another for the frame. */
-	if (client->sent.count + 2 > K2I_CLIENT_SENT_MAX || client->move.returning)
+	if (client->move.returning)
 		return pause_until(client, K2I_CLIENT_PAUSE_WINDOW, 0);
 	int done = frame_next(client, now_ns);
 	if (done == -EBADMSG)

@@ -10,6 +10,8 @@ static uint64_t *end_at(struct k2hft_client *client, size_t index)
 
 void k2i_client_sent_add(struct k2hft_client *client, uint64_t end)
 {
+	if (client->sent.count == K2I_CLIENT_SENT_MAX)
+		client->sent.count--;
 	*end_at(client, client->sent.count++) = end;
 }
 

@@ -29,7 +29,7 @@
 /* Bytes that a frame takes in the control buffer: any message, and one without text. */
 #define K2I_CLIENT_MESSAGE_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
 #define K2I_CLIENT_SHORT_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
-#define K2I_CLIENT_SENT_MAX 1024u /* frames on their way; a power of two */
+#define K2I_CLIENT_SENT_MAX 1024u /* a power of two */
 
 #define K2I_CLIENT_REPAIRS_MAX 3u /* of the ring in a row, without a chunk between them */
 
@@ -356,7 +356,10 @@ void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);
 /* sent.c */
 /* The peer is to answer something: an ACK or a PONG. */
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
-/* Frames on their way, by the positions where they end; at most K2I_CLIENT_SENT_MAX */
+/*
+ * Frames on their way, by the positions where they end. With more than K2I_CLIENT_SENT_MAX the newest count as one: a
+ * destination that stalls can have a window of the frames of a slow writer, each with a record.
+ */
 void k2i_client_sent_add(struct k2hft_client *client, uint64_t end);
 /* A new connection, whose receiver has all below `floor`. */
 void k2i_client_sent_begin(struct k2hft_client *client, uint64_t floor);
