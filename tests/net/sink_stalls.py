@@ -74,7 +74,7 @@ def look(receiver, control, worst):
     said = subprocess.run([f"{BIN}/k2hft", "stat", f"127.0.0.1:{control}"], capture_output=True, text=True, check=False).stdout
     worst.answer_s = max(worst.answer_s, time.monotonic() - begun)
     first = said.split("\n", 1)[0]
-    assert "records for forward wait for " in first and "answered" in first, said
+    assert "records for forward wait for " in first, said
     worst.memory = max(worst.memory, memory(receiver.process.pid))
     assert worst.memory < MEMORY_MAX, worst.memory
     return first
