@@ -153,8 +153,8 @@ K2HFT_API struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender);
 K2HFT_API struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender);
 
 /*
- * The sender's way to one receiver. The structs belong to the sender, and end with it, or when a receiver is removed and
- * the lane is drained.
+ * The sender's way to one receiver. Ring and client belong to the sender, and end with it, or when a receiver is removed and
+ * the lane is drained; the names end with the sender.
  */
 struct k2hft_lane {
 	size_t size; /* sizeof(struct k2hft_lane), set by the caller */

@@ -98,7 +98,7 @@ static void lane_take_out(struct k2i_lane *lane)
 
 static void *ender_main(void *argument)
 {
-	struct k2i_lane *lane = argument;
+	struct k2i_lane *lane = argument, *ended = NULL;
 	struct k2hft_sender *sender = lane->sender;
 
 	(void)pthread_setname_np(pthread_self(), "k2hft-ender");
@@ -107,9 +107,14 @@ static void *ender_main(void *argument)
 		k2i_log(K2HFT_LOG_INFO, "sender: %s is removed", lane->home);
 		if (lane->ring_path)
 			(void)unlink(lane->ring_path);
-		k2i_lane_close(lane);
+		k2i_lane_end(lane);
+		ended = lane;
 	}
 	(void)pthread_mutex_lock(&sender->mutex);
+	if (ended) {
+		ended->ended = sender->ended;
+		sender->ended = ended;
+	}
 	sender->enders--;
 	(void)pthread_cond_broadcast(&sender->sealed);
 	(void)pthread_mutex_unlock(&sender->mutex);

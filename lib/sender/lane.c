@@ -58,15 +58,25 @@ int k2i_lane_client_start(struct k2i_lane *lane, const struct k2hft_client_optio
 	return k2hft_client_thread_start(lane->client);
 }
 
-void k2i_lane_close(struct k2i_lane *lane)
+void k2i_lane_end(struct k2i_lane *lane)
 {
 	k2hft_client_close(lane->client);
 	k2hft_ring_close(lane->ring);
 	k2i_turnstile_destroy(&lane->room);
-	k2i_target_free(&lane->target);
 	free(lane->ring_path);
 	free(lane->archive_path);
+}
+
+void k2i_lane_free(struct k2i_lane *lane)
+{
+	k2i_target_free(&lane->target);
 	free(lane);
+}
+
+void k2i_lane_close(struct k2i_lane *lane)
+{
+	k2i_lane_end(lane);
+	k2i_lane_free(lane);
 }
 
 /* A wait for the turn may have brought room, too. */

@@ -51,11 +51,17 @@ static int sender_create(struct k2hft_sender **sender)
 
 void k2i_sender_free(struct k2hft_sender *sender)
 {
+	struct k2i_lane *ended;
+
 	k2i_sender_enders_stop(sender);
 	/* Also into a ring that is left to others. */
 	(void)k2i_writers_end_lines(sender, NULL);
 	for (uint32_t at = 0; at < sender->lane_count; at++)
 		k2i_lane_close(sender->lanes[at]);
+	while ((ended = sender->ended) != NULL) {
+		sender->ended = ended->ended;
+		k2i_lane_free(ended);
+	}
 	free(sender->lanes);
 	k2i_sender_options_free(&sender->options);
 	(void)pthread_cond_destroy(&sender->sealed);

@@ -29,6 +29,19 @@ static bool lane_is_behind(const struct k2i_relay *relay, const struct k2i_relay
 	return lane->state == K2I_RELAY_LANE_LEAVES && k2i_relay_lane_leaves(relay, lane);
 }
 
+/* Of what changes, while groups are stored and the worker looks. */
+static void lanes_lock(struct k2i_relay *relay)
+{
+	(void)pthread_mutex_lock(&relay->mutex);
+	(void)pthread_mutex_lock(&relay->wait_mutex);
+}
+
+static void lanes_unlock(struct k2i_relay *relay)
+{
+	(void)pthread_mutex_unlock(&relay->wait_mutex);
+	(void)pthread_mutex_unlock(&relay->mutex);
+}
+
 static bool change_is_over(const struct k2i_relay *relay)
 {
 	uint32_t at = 0;
@@ -113,22 +126,29 @@ static int lane_add(struct k2i_relay *relay, const struct k2hft_target *target, 
 	uint32_t place = 0;
 	int error;
 
+	lanes_lock(relay);
 	while (place < K2I_RELAY_LANES_MAX && relay->lanes[place].state != K2I_RELAY_LANE_FREE)
 		place++;
+	lanes_unlock(relay);
 	error = place < K2I_RELAY_LANES_MAX ? k2hft_sender_target_add(relay->sender, target) : -ENOSPC;
 	if (error)
 		return error;
+	lanes_lock(relay);
 	relay->added[relay->added_count++] = place;
 	error = k2i_relay_lane_open(relay, home, place);
 	relay->lanes[place].state = K2I_RELAY_LANE_ADDED;
+	lanes_unlock(relay);
 	return error;
 }
 
 static int lanes_add(struct k2i_relay *relay, char *message, size_t message_room)
 {
 	const struct k2i_sender_config *next = &relay->next;
-	int error = change_is_over(relay) ? 0 : -EBUSY;
+	int error;
 
+	lanes_lock(relay);
+	error = change_is_over(relay) ? 0 : -EBUSY;
+	lanes_unlock(relay);
 	for (uint32_t at = 0; at < next->target_count && !error; at++) {
 		char home[K2I_SPREAD_HOME_BYTES];
 
@@ -177,9 +197,11 @@ static void change_undo(struct k2i_relay *relay)
 	for (uint32_t at = 0; at < relay->added_count; at++) {
 		struct k2i_relay_lane *lane = &relay->lanes[relay->added[at]];
 
+		lanes_lock(relay);
 		k2i_relay_lane_close(lane);
-		target_remove(relay, target_find(&relay->next, lane->home), lane->home);
 		lane->state = K2I_RELAY_LANE_FREE;
+		lanes_unlock(relay);
+		target_remove(relay, target_find(&relay->next, lane->home), lane->home);
 	}
 }
 
@@ -226,13 +248,11 @@ static void change_take(struct k2i_relay *relay)
 	struct k2i_sender_config former = relay->config;
 	uint32_t leaving[K2I_RELAY_LANES_MAX], left = 0;
 
-	(void)pthread_mutex_lock(&relay->mutex);
-	(void)pthread_mutex_lock(&relay->wait_mutex);
+	lanes_lock(relay);
 	if (targets_change(relay))
 		left = takers_change(relay, leaving);
 	relay->config = relay->next;
-	(void)pthread_mutex_unlock(&relay->wait_mutex);
-	(void)pthread_mutex_unlock(&relay->mutex);
+	lanes_unlock(relay);
 	for (uint32_t at = 0; at < relay->added_count; at++)
 		k2i_log(K2HFT_LOG_INFO, "relay: %s is added", relay->lanes[relay->added[at]].home);
 	for (uint32_t at = 0; at < left; at++) {
