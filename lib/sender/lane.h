@@ -30,9 +30,9 @@ struct k2i_lane {
 	char *archive_path; /* likewise */
 
 	/* Under the sender's mutex. */
-	bool removed;        /* its home is no receiver of the sender any more: no new chunks, and it ends */
-	uint32_t users;      /* writers that have a place in it, and calls that look at it */
-	uint64_t changed_at; /* chunks below are from before the lanes last changed */
+	bool removed;           /* its home is no receiver of the sender any more: no new chunks, and it ends */
+	uint32_t users;         /* writers that have a place in it, and calls that look at it */
+	uint64_t changed_at;    /* chunks below are from before the lanes last changed */
 	struct k2i_lane *ended; /* the next one that has ended, of the sender's */
 };
 

@@ -29,7 +29,7 @@ static bool lane_is_behind(const struct k2i_relay *relay, const struct k2i_relay
 	return lane->state == K2I_RELAY_LANE_LEAVES && k2i_relay_lane_leaves(relay, lane);
 }
 
-/* Of what changes, while groups are stored and the worker looks. */
+/* Both mutexes: groups are stored, and the worker looks, while lanes change. */
 static void lanes_lock(struct k2i_relay *relay)
 {
 	(void)pthread_mutex_lock(&relay->mutex);
