@@ -6,6 +6,7 @@
 #include <k2hft/sender.h>
 
 #include "unit.h"
+#include "base/clock.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
 #include "sender/writer.h"
@@ -243,6 +244,7 @@ WORLD_TEST(a_fast_writer_keeps_its_lane)
 			(void)poll(NULL, 0, 1);
 	writer = writer_make(world, 0);
 	for (unsigned record = 0; record < 40; record++) {
+		writer->drawn_ns = k2i_clock_now_ns(); /* fast, on whatever machine */
 		assert_int_equal(k2hft_writer_write(writer, text, 59999), 0);
 		kept += writer->to == last;
 		last = writer->to;
