@@ -20,9 +20,10 @@ struct k2i_kernel {
 	int place_fd; /* the mount point while it is being mounted, see k2i_mount_point_lock; -1 */
 	dev_t device; /* of the files below the mount */
 	bool mounted;
-	bool resends;    /* the kernel can send requests again */
-	bool writeback;  /* the kernel caches written data */
-	bool swallowing; /* nobody waits for libfuse's answer to a repeated INIT */
+	bool follows_dead; /* a mount whose processes ended was there: one of them can still be about to end */
+	bool resends;      /* the kernel can send requests again */
+	bool writeback;    /* the kernel caches written data */
+	bool swallowing;   /* nobody waits for libfuse's answer to a repeated INIT */
 	size_t init_bytes;
 	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -245,6 +246,10 @@ void k2i_lanes_aim(struct k2i_mount *mount)
 
 /* ---- rings */
 
+/* A process that ends gives up its mount before its rings: two seconds. */
+#define DYING_TRIES 100u
+#define DYING_PAUSE_NS 20000000L
+
 /* A user who has changed RINGSIZE would otherwise believe that the next outage may last longer. */
 static void ring_warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
 {
@@ -325,6 +330,10 @@ int k2i_lane_ring_keep(struct k2i_mount *mount, struct k2i_mount_lane *lane)
 	if (!*file)
 		k2i_lane_ring_name(mount, lane, file);
 	status = k2i_lane_ring_open(mount, &mount->config, lane, &ring, message, sizeof(message));
+	for (unsigned tries = 0; status == -EBUSY && mount->kernel.follows_dead && tries < DYING_TRIES; tries++) {
+		(void)nanosleep(&(struct timespec){.tv_nsec = DYING_PAUSE_NS}, NULL);
+		status = k2i_lane_ring_open(mount, &mount->config, lane, &ring, message, sizeof(message));
+	}
 	if (status) {
 		k2i_log(K2HFT_LOG_ERROR, "%s", message);
 		return status;

@@ -75,9 +75,10 @@ static bool path_is_mounted(const char *path)
 }
 
 /* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
-static int mount_point_clear(const char *path)
+static int mount_point_clear(const char *path, bool *follows_dead)
 {
 	while (k2i_mount_point_is_dead(path)) {
+		*follows_dead = true;
 		if (umount2(path, MNT_DETACH)) {
 			k2i_log(K2HFT_LOG_ERROR,
 				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again", path,
@@ -90,7 +91,7 @@ static int mount_point_clear(const char *path)
 }
 
 /* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
-static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
+static int mount_point_check(struct k2i_mount_options *options, struct k2i_kernel *kernel)
 {
 	char resolved[PATH_MAX];
 	struct stat info;
@@ -98,7 +99,7 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 	int status;
 
 	do {
-		if (mount_point_clear(options->mount_point))
+		if (mount_point_clear(options->mount_point, &kernel->follows_dead))
 			return -ENOTCONN;
 		/* A mount that has died since is looked at again. */
 		status = realpath(options->mount_point, resolved) && stat(resolved, &info) == 0 ? 0 : -errno;
@@ -110,8 +111,8 @@ static int mount_point_check(struct k2i_mount_options *options, int *place_fd)
 	automount = path_is_automount(resolved);
 	/* An automount that is opened wants to be mounted, and does that once at a time. */
 	if (!automount && !path_is_mounted(resolved))
-		*place_fd = k2i_mount_point_lock(resolved);
-	if (*place_fd == -EBUSY)
+		kernel->place_fd = k2i_mount_point_lock(resolved);
+	if (kernel->place_fd == -EBUSY)
 		return -EBUSY;
 	if (path_is_mounted(resolved)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
@@ -219,7 +220,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
 	if (options->without_effect || options->ignored_text)
 		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
-	if (mount_point_check(options, &made->kernel.place_fd))
+	if (mount_point_check(options, &made->kernel))
 		return K2I_STATUS_FAILED;
 	below = k2i_settings_below(made->settings, options->mount_point);
 	if (below) {

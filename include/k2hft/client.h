@@ -165,13 +165,13 @@ K2HFT_API int k2hft_client_others_set(struct k2hft_client *client, const struct 
 K2HFT_API int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats);
 
 /*
- * Tells how the client of a ring stands that another process has, by the ring's file or a link to it: in `stats` the state,
- * the status, acked_ns and last_error, all else as 0, and in `receiver` the HOST:PORT to which it is connected, or which it
- * tries, cut to `receiver_room` bytes with its terminator; K2HFT_RECEIVER_BYTES_MAX + 1 are always enough. Changes nothing.
- * Any thread.
+ * Tells how the client of another process stands. `path` is the file of its ring, or a link to it. `stats` gets the state,
+ * the status, acked_ns and last_error; its other fields are 0. `receiver` gets the HOST:PORT to which the client is
+ * connected, or which it tries, cut to `receiver_room` bytes with its terminator; K2HFT_RECEIVER_BYTES_MAX + 1 are always
+ * enough. The ring does not change. Any thread.
  *
- * -EINVAL an argument is NULL, the size of `stats` is not set, or `receiver_room` is 0; -ENODATA no client has the ring now, or one of a version
- * that does not tell, or it was just about to; others as k2hft_ring_observe. Since 0.1.0.
+ * -EINVAL an argument is NULL, the size of `stats` is not set, or `receiver_room` is 0; -ENODATA no client has the ring, its
+ * version does not tell, or it was writing this down; others as k2hft_ring_observe. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_observe(const char *path, struct k2hft_client_stats *stats, char *receiver,
 				   size_t receiver_room);

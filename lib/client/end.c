@@ -55,7 +55,10 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->dial.target->peer, client->stats.last_error);
 }
 
-/* Behind so many failures the pauses grow, up to 0.4 s, no longer while records wait: a receiver that is back gets them at once. */
+/*
+ * While records wait for an only receiver, pauses stop growing behind so many failures, at 0.4 s: when it is back, it gets
+ * them soon. Lanes that search among several receivers would keep a processor busy with that.
+ */
 #define FAILURES_WAITED 3u
 
 static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)
@@ -64,7 +67,7 @@ static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retr
 
 	if (retry == K2I_CLIENT_RETRY_LATE)
 		return K2I_CLIENT_RETRY_MAX_NS;
-	if (failures > FAILURES_WAITED && k2i_ring_stats(client->ring).unacked_records)
+	if (failures > FAILURES_WAITED && !client->move.searching && k2i_ring_stats(client->ring).unacked_records)
 		failures = FAILURES_WAITED;
 	return k2i_client_backoff_ns(failures, k2i_client_random(client));
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 
 /* The words in the header; `check` is the hash of all others, so that what is read while it is written is not believed. */
 struct copy {
@@ -31,14 +32,11 @@ void k2i_ring_connection_acked(struct k2hft_ring *ring, uint64_t now_ns)
 	atomic_store_explicit(&ring->header->connection_acked_ns, now_ns, memory_order_relaxed);
 }
 
-/* Producers can write here, too: a text is for a terminal, maybe of root's. */
+/* Producers can write here, too, and the reader's terminal may be root's. */
 static void text_clean(char *text, size_t room)
 {
 	text[room - 1] = '\0';
-	for (; *text; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-	}
+	k2i_text_controls_mask(text);
 }
 
 static int connection_load(const struct k2i_ring_header *header, struct k2i_ring_connection *connection)

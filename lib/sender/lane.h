@@ -33,7 +33,7 @@ struct k2i_lane {
 	bool removed;           /* its home is no receiver of the sender any more: no new chunks, and it ends */
 	uint32_t users;         /* writers that have a place in it, and calls that look at it */
 	uint64_t changed_at;    /* chunks below are from before the lanes last changed */
-	struct k2i_lane *ended; /* the next one that has ended, of the sender's */
+	struct k2i_lane *ended; /* the next of the sender's ended lanes */
 };
 
 /* How much one writer may take, so that several fit into a small ring. */
@@ -51,7 +51,7 @@ struct k2i_lane_sizes k2i_lane_sizes(const struct k2i_lane *lane);
 int k2i_lane_client_start(struct k2i_lane *lane, const struct k2hft_client_options *options,
 			  void (*hook)(void *argument));
 void k2i_lane_close(struct k2i_lane *lane);
-/* The same in two steps: all but the home's names, which others may have from k2hft_sender_lane, and these. */
+/* All but the lane's names, which a caller of k2hft_sender_lane may still have; k2i_lane_free frees them. */
 void k2i_lane_end(struct k2i_lane *lane);
 void k2i_lane_free(struct k2i_lane *lane);
 /* Waits until there may be room in the ring. 0; -EINTR, -EPIPE and -EIO as k2hft_ring_space_wait. */

@@ -30,7 +30,7 @@ struct k2hft_sender {
 	pthread_mutex_t mutex;
 	pthread_cond_t sealed; /* a seal that had to wait for a call was done, or a lane has fewer users */
 	struct k2i_lane **lanes;
-	struct k2i_lane *ended;           /* lanes with no more than their names */
+	struct k2i_lane *ended;           /* removed and drained; their names stay, see k2i_lane_end */
 	uint32_t lane_count, lane_number; /* of the last one */
 	_Atomic(uint32_t) lanes_version;  /* also read without it */
 	bool changed;                     /* there can be chunks of a stream in a lane where no more of it go */

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from common.forward import Server
-from common.receiver import BIN, MODULES, Receiver, wait_for
+from common.receiver import BIN, MODULES, Receiver, memory, size, wait_for
 
 LINES = [b"a line of the log, number %d, and so that it is longer: " % number + b"x" * 900 for number in range(12000)]
 DATA = b"\n".join(LINES) + b"\n"
@@ -43,14 +43,6 @@ class Stalling(Receiver):
         sender.stdin.close()
         return sender
 
-    def memory(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-
-
-def size(path):
-    return os.path.getsize(path) if os.path.exists(path) else 0
-
 
 def check_stalls(work):
     held = []
@@ -69,7 +61,7 @@ def check_stalls(work):
     other = receiver.push("other", b"of another sender\n")
     wait_for("another sender's file", lambda: size(f"{work}/out/other") == 18)
     assert sender.poll() is None and other.poll() is None, "acknowledged though it is not stored"
-    assert "san" in BIN or receiver.memory() < 100 << 20, receiver.memory()
+    assert "san" in BIN or memory(receiver.process.pid, "VmHWM") < 100 << 20, memory(receiver.process.pid, "VmHWM")
     server.behave = None
     for number, connection in held:
         server.acknowledge(number, connection)

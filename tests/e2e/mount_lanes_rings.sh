@@ -42,8 +42,9 @@ done
 stop_mount || fail "status $? of k2hftfuse, whose rings keep records"
 # Without its section the third gets what is left for it.
 lanes_count=2
-up 3
 start_mount
+[ "$(stat_value "len(s['lanes'])")" = 3 ] || fail "$(stat_value "s['lanes']")"
+up 3
 third_has() { cat "$work"/r3/senddir/file* | grep -q ' 1100$'; }
 until_true 30 third_has || fail "what is left for the third is not sent"
 echo after >>"$sent/after"

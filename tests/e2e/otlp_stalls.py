@@ -4,29 +4,17 @@
 # senders with less; memory is bounded; its reason and the age of what waits are in the status, at once. A receiver that is
 # killed meanwhile loses and repeats nothing. What the collector missed comes when it answers again, once. Nor does it hold
 # the receiver's end.
-import os
 import subprocess
 import tempfile
 import threading
 
 from common.otlp import BIN, Answer, Collector, Receiver, once, wait_for
+from common.receiver import content, memory
 
 WINDOW = 4 * 1024 * 1024
 LINES = [b"%d %s\n" % (number, b"x" * 900) for number in range(12000)]
 DATA = {"much": b"".join(LINES), "second": b"".join(LINES[:3700]), "third": b"".join(LINES[5000:8700]), "small": b"begins\n"}
 OWN = f"WINDOW = {WINDOW}\nFRAMEMAX = 2M\nBUFFERMAX = 32M\nOTLP_TIMEOUT_MS = 600000"
-
-
-def memory(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
-
-
-def content(path):
-    if not os.path.exists(path):
-        return b""
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def ends(sink, collector):

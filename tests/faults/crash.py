@@ -23,7 +23,7 @@ from parts.world import World
 LAPS_IN_WORLD = 15
 # Points that need a world of their own.
 TURNS = {"receivers": "receivers", "replugged": "plugin", "restaged": "stages"}
-OWN_WORLDS = ("carried", "lanes", "settled", "rotated", "plugged", "relay", *TURNS, *KAFKA, *REMOTE)
+OWN_WORLDS = ("carried", "stalls", "lanes", "settled", "rotated", "plugged", "relay", *TURNS, *KAFKA, *REMOTE)
 RELOADS = {("mount", "reload"): ("replugged", "receivers"), ("mount", "receivers"): ("replugged",),
            ("receiver", "reload"): ("replugged", "restaged")}
 
@@ -64,6 +64,8 @@ class Crashes(Harness):
         world.level = self.random.choice(("written", "synced")) if kind in OWN_WORLDS else kind
         if kind == "carried":
             world.send_pieces()
+        elif kind == "stalls":
+            world.keep_small()
         elif kind == "rotated":
             world.rotated = True
         elif kind == "relay":

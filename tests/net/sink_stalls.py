@@ -5,6 +5,7 @@
 of twenty senders go on, one with more than its window gets the window, the receiver's memory stays bounded, and k2hft stat
 says since when and why. When the server acknowledges again, it gets everything, and so do senders. Prints the worst of each."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,11 +15,12 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "e2e"))
 from common.forward import Server  # noqa: E402 (the folder of the other tests)
 from common.otlp import free_port  # noqa: E402
-from common.receiver import BIN, MODULES, Receiver, wait_for  # noqa: E402
+from common.receiver import BIN, MODULES, Receiver, content, memory, size, wait_for  # noqa: E402
 
 STALL_S = 3600 if os.environ.get("K2HFT_NET") == "long" else 8
 STEADY = 20
 WINDOW = 4 << 20
+SLOW_S = 30  # of a machine with much to do
 MEMORY_MAX = 200 << 20
 GREEDY = b"\n".join(b"%d %s" % (number, b"x" * 900) for number in range(12000)) + b"\n"
 
@@ -44,22 +46,6 @@ class Worst:
         self.lag_s = self.answer_s = self.memory = 0
 
 
-def memory(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
-
-
-def size(path):
-    return os.path.getsize(path) if os.path.exists(path) else 0
-
-
-def content(path):
-    if not os.path.exists(path):
-        return b""
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def lines_of(server):
     """Of each tag; a message that comes again has the chunk of the first."""
     lines, first = {}, {}
@@ -69,12 +55,16 @@ def lines_of(server):
     return lines
 
 
-def look(receiver, control, worst):
+def look(receiver, control, worst, since):
+    """The verdict: for how long records wait, rounded down, and why."""
     begun = time.monotonic()
     said = subprocess.run([f"{BIN}/k2hft", "stat", f"127.0.0.1:{control}"], capture_output=True, text=True, check=False).stdout
     worst.answer_s = max(worst.answer_s, time.monotonic() - begun)
     first = said.split("\n", 1)[0]
-    assert "records for forward wait for " in first, said
+    told = re.fullmatch(r".*: records for forward wait for (\d+) (s|min|h): 127\.0\.0\.1:\d+:? (.+)", first)
+    assert told, said
+    unit_s = {"s": 1, "min": 60, "h": 3600}[told[2]]
+    assert (int(told[1]) + 1) * unit_s + SLOW_S > time.monotonic() - since, first
     worst.memory = max(worst.memory, memory(receiver.process.pid))
     assert worst.memory < MEMORY_MAX, worst.memory
     return first
@@ -82,8 +72,8 @@ def look(receiver, control, worst):
 
 def stall(receiver, control, work, senders):
     """Writes a line for each sender every second."""
-    worst, until, number, first = Worst(), time.monotonic() + STALL_S, 0, ""
-    while time.monotonic() < until:
+    worst, since, number, first = Worst(), time.monotonic(), 0, ""
+    while time.monotonic() - since < STALL_S:
         number += 1
         for sender in senders:
             sender.say(b"%s %d %s\r\n" % (sender.path.encode(), number, b"y" * 180))
@@ -94,7 +84,7 @@ def stall(receiver, control, work, senders):
         if number == 3:
             senders.append(Push(receiver.port, "late"))
         if number % 5 == 0:
-            first = look(receiver, control, worst)
+            first = look(receiver, control, worst, since)
         time.sleep(1)
     print(f"{number} lines of {len(senders)} senders; worst: file after {worst.lag_s:.2f} s, stat after {worst.answer_s:.2f} s, "
           f"memory {worst.memory >> 20} MiB; {first}")

@@ -182,14 +182,20 @@ static void directory_check(const struct finding *finding, const char *key, cons
 	found(finding, K2I_FINDING_ERROR, what, strerror(error));
 }
 
-/* The same for the directory that a file is in, unless that is there already. */
+/* Whether a file can be written, or made in its directory. */
 static void file_check(const struct finding *finding, const char *key, const char *path, bool made)
 {
 	const char *slash = strrchr(path, '/');
+	char what[PATH_MAX + 32];
 
-	if (access(path, W_OK) < 0)
-		directory_check(finding, key, slash ? path : ".", slash && slash != path ? (size_t)(slash - path) : 1,
-				made);
+	if (access(path, W_OK) == 0)
+		return;
+	if (access(path, F_OK) == 0) {
+		(void)snprintf(what, sizeof(what), "%s = %s", key, path);
+		found(finding, K2I_FINDING_ERROR, what, strerror(EACCES));
+		return;
+	}
+	directory_check(finding, key, slash ? path : ".", slash && slash != path ? (size_t)(slash - path) : 1, made);
 }
 
 /* Files that a mount writes; an OUTPUTFILE that is relative is in the mount itself. */

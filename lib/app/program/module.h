@@ -29,8 +29,8 @@ struct k2i_kafka_plain {
 	const char *block; /* lines, which are taken again and again */
 	size_t block_bytes;
 	uint64_t bytes;        /* at least so many, with line ends */
-	uint64_t commit_ms;    /* that a transaction takes records, */
-	uint64_t commit_bytes; /* or up to so many bytes */
+	uint64_t commit_ms;    /* a transaction takes records for so long, */
+	uint64_t commit_bytes; /* or until it has so many bytes */
 };
 
 /* The symbol k2i_kafka_tools of the module kafka. */

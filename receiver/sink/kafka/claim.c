@@ -267,7 +267,7 @@ static bool rings_owned(const struct k2i_kafka_producer *producer)
 int k2i_kafka_rings_look(struct k2i_kafka_producer *producer, char reason[K2I_KAFKA_REASON_BYTES])
 {
 	struct k2i_kafka_sink *kafka = producer->kafka;
-	int error = 0;
+	int error;
 
 	if (!rings_owned(producer))
 		return 0;

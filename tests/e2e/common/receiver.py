@@ -21,6 +21,22 @@ def wait_for(what, condition):
     return found
 
 
+def size(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def content(path):
+    if not os.path.exists(path):
+        return b""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def memory(pid, field="VmRSS"):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(field))
+
+
 class Ended(Exception):
     """With what it said."""
 

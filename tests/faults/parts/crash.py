@@ -46,8 +46,6 @@ class Point:
             return ("push",)
         if self.need in ("end", "longer claims") and self.who == "sender":
             return ("push", "library")
-        if self.need == "stalls":
-            return ("library",)  # claims of the others can be larger than a small area of a build with crash points
         return ROLES[self.who]
 
 

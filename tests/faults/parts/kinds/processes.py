@@ -145,8 +145,8 @@ class ReceiverHup(Fault):
 
 
 class Reload(Fault):
-    """Receiver and mount read their files again, good and broken ones, and die now and then while they do. No record is
-    "none" alone; within some it stands by chance."""
+    """Receiver and mount read their files again, good and broken ones, and die now and then while they do. No record
+    matches DENY, not by chance."""
     name = "reload"
 
     def inject(self):
