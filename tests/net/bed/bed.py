@@ -12,6 +12,7 @@ import tempfile
 import time
 import traceback
 
+from bed.systemd import Systemd
 from parts.fleet import Receiver, unmount, unsettled, verified
 from parts.harness import interrupted, own_mounts
 from parts.network import Switch
@@ -19,6 +20,10 @@ from parts.process import Process, Trouble, no_fuse, wait_until
 
 DISK_BYTES = 1 << 30
 SETTLED_S = 60
+
+
+class Skip(Exception):
+    """Why the scenario is not to be had here."""
 
 
 class Bed:
@@ -31,6 +36,7 @@ class Bed:
         self.random = random.Random(options.seed)
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="k2hft-net."))
         self.switch = Switch(self.path("hosts.log"))
+        self.machine = None
         self.mounts = []
         self.receivers = []
         self.producers = 0
@@ -48,6 +54,14 @@ class Bed:
         if started:
             receiver.start()
         return receiver
+
+    def systemd(self, configs):
+        """`configs`: {name of a file in /etc/k2hft: text}."""
+        self.machine = Systemd(self.programs, self.folder, configs)
+        self.machine.start()
+        if self.machine.problem:
+            raise Skip(self.machine.problem)
+        return self.machine
 
     def producers_take(self, count):
         self.producers += count
@@ -122,6 +136,8 @@ class Bed:
                 self.expect(same.returncode == 0, same.stdout.strip())
 
     def close(self):
+        if self.machine:
+            self.machine.close()
         for process in list(Process.all):
             process.go_on()
         for mount in self.mounts:
@@ -167,10 +183,12 @@ def run(body, mounts=True):
     bed = Bed(options)
     try:
         if bed.switch.problem:
-            print(f"SKIP: {bed.switch.problem}")
-            sys.exit(77)
+            raise Skip(bed.switch.problem)
         bed.start()
         body(bed)
+    except Skip as skip:
+        print(f"SKIP: {skip}")
+        sys.exit(77)
     except Trouble as trouble:
         bed.problems.append(str(trouble))
         print(f"FAIL {trouble}")
