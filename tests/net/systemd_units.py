@@ -1,76 +1,56 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The units under systemd: they start, tell what they do, take another configuration by a reload, and stop; lines of a log
-arrive byte for byte, and the mount is gone after the stop."""
-import os
-
+arrive byte for byte, and the mount is gone after the stop. The socket's unit starts a receiver when a sender comes."""
 from bed.bed import run
-from bed.systemd import text_of, write
-from parts.process import quiet, wait_until
+from bed.systemd import ARRIVES_S, MOUNT, POINT, RECEIVER, SENDER, SERVER, SOCKET
+from parts.process import wait_until
 
-RECEIVER = "k2hftfusesvr.service"
-POINT = "/var/log/my-app"
-MOUNT = r"k2hftfuse@var-log-my\x2dapp.service"
-SERVER = """[GLOBAL]
-PORT = 8020
-[K2HFTFUSESVR]
-FILE_BASEDIR = /var/log/k2hft
-"""
-SENDER = """[SVRNODE]
-NAME = 127.0.0.1
-PORT = 8020
-[K2HFTFUSE]
-K2HTYPE = file
-K2HFILE = /var/lib/k2hft/my-app
-K2HINIT = no
-[K2HFTFUSE_RULE_DIR]
-TARGET = /
-TRUNS = yes
-DEFAULTALL = ALLOW
-"""
-ARRIVES_S = 60
+# A log of Windows, the last line of which has no end.
+LINES = [b"%d %s\r\n" % (number, b"x" * (number * 37 % 3000)) for number in range(2000)] + [b"the last line"]
 
 
-def lines(count):
-    """A log of Windows, the last line of which has no end."""
-    return "".join(f"{number} {'x' * (number * 37 % 3000)}\r\n" for number in range(count)) + "the last line"
+def log_write(machine, name):
+    with open(machine.path(f"{POINT}/{name}"), "wb") as log:
+        log.write(b"".join(LINES))
 
 
-def arrives(bed, machine, name, wanted):
-    arrived = machine.path(f"/var/log/k2hft/{name}")
-    write(bed.path("wanted"), wanted)
-    size = os.path.getsize(bed.path("wanted"))
-    wait_until(lambda: os.path.exists(arrived) and os.path.getsize(arrived) >= size, ARRIVES_S, f"{name} arrives")
-    bed.expect(quiet("cmp", arrived, bed.path("wanted")), f"{name} is not what was written")
+def stop(bed, machine, *units):
+    machine.control("stop", *units)
+    bed.expect(machine.below(), f"{POINT} is not unmounted")
+    for unit in units:
+        ended = [machine.show(unit, name) for name in ("ActiveState", "Result", "NRestarts")]
+        bed.expect(ended in (["inactive", "success", "0"], ["inactive", "success", ""]), f"{unit}: {ended} {machine.said()}")
 
 
-def reload(machine, config, unit, text):
-    write(machine.path(f"/etc/k2hft/{config}"), text)
-    machine.control("reload", unit)
+def by_service(bed, machine):
+    machine.control("start", RECEIVER, MOUNT)
+    wait_until(lambda: "1 senders" in machine.show(RECEIVER, "StatusText"), ARRIVES_S, "the receiver's status")
+    status = machine.show(MOUNT, "StatusText")
+    bed.expect(status == f"{POINT} is mounted, and served by worker 1", status)
+    log_write(machine, "one.log")
+    machine.arrives("one.log", b"".join(LINES))
+    machine.reload(MOUNT, r"var-log-my\x2dapp.ini", f"{SENDER}DENY = \"^1\"\n")
+    machine.reload(RECEIVER, "server.ini", f"{SERVER}FORMAT = @%L\n")
+    log_write(machine, "two.log")
+    machine.arrives("two.log", b"".join(b"@" + line for line in LINES if not line.startswith(b"1")) + b"\n")
+    stop(bed, machine, MOUNT, RECEIVER)
+
+
+def by_socket(bed, machine):
+    machine.control("start", SOCKET)
+    bed.expect(machine.show(RECEIVER, "ActiveState") == "inactive", "a receiver runs before a sender comes")
+    machine.control("start", MOUNT)
+    with open(machine.path(f"{POINT}/three.log"), "wb") as log:
+        log.write(b"three\n")
+    machine.arrives("three.log", b"@three\n")
+    stop(bed, machine, MOUNT, SOCKET, RECEIVER)
 
 
 def scenario(bed):
-    machine = bed.systemd({"server.ini": SERVER, r"var-log-my\x2dapp.ini": SENDER})
-    os.mkdir(machine.path(POINT))
-    write(machine.path(f"{POINT}/below"), "")
-    machine.control("start", RECEIVER, MOUNT)
-    wait_until(lambda: "1 senders" in machine.show(RECEIVER, "StatusText"), ARRIVES_S, "the receiver's status")
-    bed.say(machine.show(RECEIVER, "StatusText"))
-    bed.say(machine.show(MOUNT, "StatusText"))
-    bed.expect(f"{POINT} is mounted, and served by worker 1" in machine.show(MOUNT, "StatusText"), "the mount's status")
-    write(machine.path(f"{POINT}/one.log"), lines(2000))
-    arrives(bed, machine, "one.log", lines(2000))
-    reload(machine, r"var-log-my\x2dapp.ini", MOUNT, f"{SENDER}DENY = \"^1\"\n")
-    reload(machine, "server.ini", RECEIVER, f"{SERVER}FORMAT = @%L\n")
-    write(machine.path(f"{POINT}/two.log"), lines(2000))
-    passed = [line for line in lines(2000).splitlines(True) if not line.startswith("1")]
-    arrives(bed, machine, "two.log", "".join(f"@{line}" for line in passed) + "\n")
-    machine.control("stop", MOUNT)
-    bed.expect(os.listdir(machine.path(POINT)) == ["below"], f"{POINT} is not unmounted")
-    machine.control("stop", RECEIVER)
-    for unit in (RECEIVER, MOUNT):
-        bed.expect([machine.show(unit, name) for name in ("ActiveState", "Result", "NRestarts")] == ["inactive", "success", "0"],
-                   f"{unit} has not ended well: {machine.said()}")
+    machine = bed.systemd()
+    by_service(bed, machine)
+    by_socket(bed, machine)
 
 
 run(scenario)

@@ -55,9 +55,8 @@ class Bed:
             receiver.start()
         return receiver
 
-    def systemd(self, configs):
-        """`configs`: {name of a file in /etc/k2hft: text}."""
-        self.machine = Systemd(self.programs, self.folder, configs)
+    def systemd(self):
+        self.machine = Systemd(self.programs, self.folder)
         self.machine.start()
         if self.machine.problem:
             raise Skip(self.machine.problem)

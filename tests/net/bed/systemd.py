@@ -9,13 +9,33 @@ import subprocess
 
 from parts.process import Trouble, quiet, wait_until
 
+RECEIVER = "k2hftfusesvr.service"
+SOCKET = "k2hftfusesvr.socket"
+SERVER = """[GLOBAL]
+PORT = 8020
+[K2HFTFUSESVR]
+FILE_BASEDIR = /var/log/k2hft
+"""
+POINT = "/var/log/my-app"
+MOUNT = r"k2hftfuse@var-log-my\x2dapp.service"
+SENDER = """[SVRNODE]
+NAME = 127.0.0.1
+PORT = 8020
+[K2HFTFUSE]
+K2HTYPE = mem
+[K2HFTFUSE_RULE_DIR]
+TARGET = /
+TRUNS = yes
+DEFAULTALL = ALLOW
+"""
 UP_S = 30
 CONTROL_S = 100
+ARRIVES_S = 60
 UNITS = "/run/systemd/system"
 SAID = "/run/said.log"
-TARGETS = ("basic", "machine", "network-online", "shutdown", "sysinit")
+TARGETS = ("basic", "machine", "network-online", "shutdown", "sockets", "sysinit")
 
-# $1: the cgroup, $2: a folder of what the machine has in /etc and /run, $3: the build, $4: systemd. Who started this has the
+# $1: the cgroup, $2: a folder of what the machine has in /etc, /run and /var, $3: the build, $4: systemd. Who started this has the
 # other end of standard input, and nothing of the machine is there any more soon after that is closed.
 HOLDER = r"""
 trap '' HUP INT QUIT TERM
@@ -79,28 +99,29 @@ def own_cgroup():
 
 
 class Systemd:
-    """As a host of parts/network.py it has programs run in it by `prefix`. `problem`: why there is none."""
+    """RECEIVER can be started, and MOUNT at POINT, where the directory below has the file "below". `problem`: why there is
+    no systemd."""
 
-    def __init__(self, programs, folder, configs):
-        """`configs`: {name of a file in /etc/k2hft: text}."""
+    def __init__(self, programs, folder):
         self.log = f"{folder}/systemd.log"
         self.cgroup = f"{own_cgroup()}/k2hft-test.{os.getpid()}"
         self.first = 0
         self.problem = None
-        self.files_make(f"{folder}/systemd", configs)
+        self.files_make(f"{folder}/systemd")
         program = shutil.which("systemd", path="/lib/systemd:/usr/lib/systemd") or "no-systemd"
         with open(self.log, "wb") as log:
             # pylint: disable-next=consider-using-with
-            self.holder = subprocess.Popen(["sh", "-c", HOLDER, "sh", self.cgroup, f"{folder}/systemd",
-                                            os.path.dirname(programs), program], stdin=subprocess.PIPE, stdout=log, stderr=log,
-                                           start_new_session=True, env={"PATH": os.environ["PATH"], "MACHINE": MACHINE})
+            self.holder = subprocess.Popen(
+                ["sh", "-c", HOLDER, "sh", self.cgroup, f"{folder}/systemd", os.path.dirname(programs), program],
+                stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
+                env={"PATH": os.environ["PATH"], "MACHINE": MACHINE})
 
     def start(self):
         wait_until(self.is_up, UP_S, "systemd starts")
 
     @staticmethod
-    def files_make(folder, configs):
-        files = {f"/etc/k2hft/{name}": text for name, text in configs.items()}
+    def files_make(folder):
+        files = {"/etc/k2hft/server.ini": SERVER, r"/etc/k2hft/var-log-my\x2dapp.ini": SENDER, f"{POINT}/below": ""}
         files |= {f"{UNITS}/{name}.target": "[Unit]\nDefaultDependencies=no\n" for name in TARGETS}
         files[f"{UNITS}/service.d/said.conf"] = f"[Service]\nStandardError=append:{SAID}\n"
         for path in glob.glob("packaging/systemd/*.in"):
@@ -136,6 +157,23 @@ class Systemd:
 
     def show(self, unit, name):
         return self.control("show", "--value", "--property", name, "--", unit)
+
+    def reload(self, unit, config, text):
+        """With another text of this file in /etc/k2hft."""
+        write(self.path(f"/etc/k2hft/{config}"), text)
+        self.control("reload", unit)
+
+    def arrives(self, name, wanted):
+        """A file at the receiver, which has these bytes then."""
+        arrived = self.path(f"/var/log/k2hft/{name}")
+        wait_until(lambda: os.path.exists(arrived) and os.path.getsize(arrived) >= len(wanted), ARRIVES_S, f"{name} arrives")
+        done = subprocess.run(["cmp", arrived, "-"], input=wanted, capture_output=True, check=False)
+        if done.returncode:
+            raise Trouble(f"{name}: {(done.stdout + done.stderr).decode()}")
+
+    def below(self):
+        """POINT is not mounted."""
+        return os.listdir(self.path(POINT)) == ["below"]
 
     def said(self):
         """By the units."""
