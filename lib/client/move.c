@@ -15,7 +15,7 @@
 #include "base/uuid.h"
 #include "client/state.h"
 
-#define SEARCH_TRIES 8u
+#define SEARCH_TRIES 4u
 
 /* Greetings of any client that its target answered: behind a new one, the next round of a search is one of all targets. */
 static atomic_uint_fast64_t answers;
