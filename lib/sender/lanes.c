@@ -253,6 +253,8 @@ static int leftover_open(struct k2hft_sender *sender, const struct leftover *lef
 	}
 	k2i_log(K2HFT_LOG_WARNING, "sender: %s is left from other receivers: what is in it goes to %s", lane->ring_path,
 		lane->home);
+	/* Its streams can go to other lanes now. */
+	sender->changed = true;
 	status = k2i_sender_lane_start(sender, lane);
 	return status ? status : k2i_lane_end_begin(lane);
 }
@@ -342,8 +344,5 @@ int k2i_sender_lanes_open(struct k2hft_sender *sender, const struct k2hft_sender
 	sizes_set(sender);
 	for (uint32_t at = 0; at < count && status == 0; at++)
 		status = k2i_sender_lane_start(sender, sender->lanes[at]);
-	if (status == 0)
-		status = leftovers_open(sender);
-	sender->changed |= sender->lane_count > count;
-	return status;
+	return status ? status : leftovers_open(sender);
 }
