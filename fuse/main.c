@@ -10,6 +10,7 @@
 #include "fuse/base/options.h"
 #include "app/program/standard.h"
 #include "fuse/keeper/start.h"
+#include "fuse/keeper/takeover.h"
 
 static int print(const struct k2i_mount_options *options)
 {
@@ -45,6 +46,8 @@ int main(int argc, char **argv)
 	status = k2i_mount_options_parse(argc, argv, &options) ? K2I_STATUS_USAGE : EXIT_SUCCESS;
 	if (status == EXIT_SUCCESS && (options.help || options.version))
 		status = print(&options);
+	else if (status == EXIT_SUCCESS && options.leave)
+		status = k2i_takeover_ask((pid_t)options.leave);
 	else if (status == EXIT_SUCCESS) {
 		status = k2i_start_check(&options, &mount);
 		if (status == EXIT_SUCCESS)

@@ -2,11 +2,13 @@
 #include "fuse/base/journal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -15,6 +17,11 @@
 /* Addresses only: a page takes memory when it is first written. Where they have 32 bits the ring wants some, too. */
 #define STORE_BYTES_MAX (sizeof(void *) > 4 ? UINT64_C(8) << 30 : UINT64_C(512) << 20)
 #define STORE_BYTES_MIN (UINT64_C(256) << 20)
+/*
+ * Another keeper can have it there, too: neither a program, nor its libraries, nor its heap ever come near. Where addresses
+ * have fewer bits it is anywhere, and not taken over.
+ */
+#define STORE_ADDRESS ((void *)(uintptr_t)(sizeof(void *) > 4 ? UINT64_C(0x200000000000) : 0))
 /* More than a step keeps: a record of the largest size, and each node that one request can name. */
 #define JOURNAL_BYTES (UINT64_C(16) << 20)
 #define ANSWER_BYTES_MAX (UINT64_C(256) << 10)
@@ -47,12 +54,13 @@ struct kept {
 };
 
 struct store {
+	uint64_t layout; /* 0: its mount has ended */
+	uint64_t bytes;
 	/* Bytes of the journal: 0, nothing is to be put back. Then WORD_ANSWERED: the answer may not have been given. */
 	_Atomic uint64_t word;
 	_Atomic uint64_t position; /* of the claim whose commit ends the step; POSITION_SET: there is one */
 	unsigned lane;             /* in whose ring that is */
-	uint64_t bytes;
-	char *fresh; /* never allocated from here on */
+	char *fresh;               /* never allocated from here on */
 	size_t answer_bytes;
 	struct block *free_first[CLASS_COUNT];
 	uint32_t free_count[CLASS_COUNT];
@@ -62,6 +70,7 @@ struct store {
 };
 
 static struct store *store;
+static int descriptor = -1; /* of its memory */
 static struct block *freed_first;
 /* The parts that this step has kept already, as far as they are remembered. */
 static struct {
@@ -71,28 +80,94 @@ static struct {
 } known[KNOWN_COUNT];
 static uint64_t step_number = 1;
 
-int k2i_journal_create(void)
+static void *memory_map(uint64_t bytes)
+{
+	const int flags = MAP_SHARED | MAP_NORESERVE;
+
+	if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) == 0)
+		return mmap(STORE_ADDRESS, (size_t)bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+	return mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+}
+
+int k2i_journal_create(uint64_t layout)
 {
 	uint64_t bytes = STORE_BYTES_MAX;
 	void *mapped = MAP_FAILED;
 
+	descriptor = memfd_create(K2I_JOURNAL_NAME, MFD_CLOEXEC);
 	for (; mapped == MAP_FAILED && bytes >= STORE_BYTES_MIN; bytes /= 2)
-		mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-			      -1, 0);
+		mapped = memory_map(bytes);
 	if (mapped == MAP_FAILED)
 		return -ENOMEM;
 	store = mapped;
+	store->layout = layout;
 	store->bytes = bytes * 2;
 	store->fresh = store->blocks;
 	return 0;
 }
 
+int k2i_journal_descriptor(void)
+{
+	return sizeof(void *) > 4 && store == STORE_ADDRESS ? descriptor : -1;
+}
+
+int k2i_journal_look(int fd, uint64_t layout)
+{
+	uint64_t head[2]; /* as of struct store */
+	struct stat info;
+
+	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(fd, &info))
+		return -EIO;
+	if (head[0] == 0)
+		return -ENOENT;
+	return head[0] != layout || head[1] != (uint64_t)info.st_size ? -EINVAL : 0;
+}
+
+int k2i_journal_take(int fd, uint64_t layout, void **first)
+{
+	int status = k2i_journal_look(fd, layout);
+	struct stat info;
+	void *mapped;
+
+	if (status)
+		return status;
+	if (fstat(fd, &info))
+		return -errno;
+	mapped = mmap(STORE_ADDRESS, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	if (mapped != STORE_ADDRESS) {
+		(void)munmap(mapped, (size_t)info.st_size);
+		return -EADDRINUSE;
+	}
+	store = mapped;
+	descriptor = fd;
+	*first = (struct block *)(void *)store->blocks + 1;
+	return 0;
+}
+
 void k2i_journal_destroy(void)
 {
-	if (store)
+	if (store) {
+		store->layout = 0;
 		(void)munmap(store, (size_t)store->bytes);
+	}
+	if (descriptor >= 0)
+		(void)close(descriptor);
 	store = NULL;
+	descriptor = -1;
 	freed_first = NULL;
+}
+
+void k2i_journal_wait(bool have)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	while (descriptor >= 0 && fcntl(descriptor, F_SETLKW, &whole) && errno == EINTR)
+		continue;
+	whole.l_type = F_UNLCK;
+	if (descriptor >= 0 && !have)
+		(void)fcntl(descriptor, F_SETLK, &whole);
 }
 
 /* ---- the journal */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
 #include <k2hft/ring.h>
@@ -15,8 +16,26 @@
  * commit to the ring, which decides together with its step. A single thread; without k2i_journal_create, as in tests of
  * single parts, the memory is the process's own and nothing is kept.
  */
-int k2i_journal_create(void); /* -ENOMEM */
+int k2i_journal_create(uint64_t layout); /* -ENOMEM */
+/* The mount has ended: nobody takes the memory over any more. */
 void k2i_journal_destroy(void);
+
+/*
+ * The memory can outlive its keeper, too, where somebody else has a descriptor of it: this one, or -1 where another process
+ * could not have the memory at the same address. `layout`: a number for all that is in it, which another program must
+ * share.
+ */
+#define K2I_JOURNAL_NAME "k2hft-mount"
+int k2i_journal_descriptor(void);
+/*
+ * Whether the memory of `fd` can be taken over: 0, -ENOENT its mount has ended, -EINVAL another layout, -EIO. Taken over, it
+ * is this process's, as if it had been created here, with the descriptor; `*first` is what was allocated first.
+ * -EADDRINUSE, or -errno: it can't be mapped.
+ */
+int k2i_journal_look(int fd, uint64_t layout);
+int k2i_journal_take(int fd, uint64_t layout, void **first);
+/* Waits until no other process has the memory to itself; `have`: from then on this one has, until it ends. */
+void k2i_journal_wait(bool have);
 
 /* Memory of any content; NULL. Freed memory stays as it is until the step is done. */
 void *k2i_journal_alloc(size_t bytes);

@@ -2,8 +2,10 @@
 #ifndef K2I_FUSE_BASE_KERNEL_H
 #define K2I_FUSE_BASE_KERNEL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct fuse_session;
@@ -20,10 +22,14 @@ struct k2i_kernel {
 	int place_fd; /* the mount point while it is being mounted, see k2i_mount_point_lock; -1 */
 	dev_t device; /* of the files below the mount */
 	bool mounted;
-	bool follows_dead; /* a mount whose processes ended was there: one of them can still be about to end */
-	bool resends;      /* the kernel can send requests again */
-	bool writeback;    /* the kernel caches written data */
-	bool swallowing;   /* nobody waits for libfuse's answer to a repeated INIT */
+	bool taken_over;            /* another keeper has mounted it */
+	uint64_t options;           /* with these, see k2i_takeover_options */
+	char place[PATH_MAX];       /* the mount point as it was given */
+	char mount_point[PATH_MAX]; /* its absolute path */
+	bool follows_dead;          /* a mount whose processes ended was there: one of them can still be about to end */
+	bool resends;               /* the kernel can send requests again */
+	bool writeback;             /* the kernel caches written data */
+	bool swallowing;            /* nobody waits for libfuse's answer to a repeated INIT */
 	size_t init_bytes;
 	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
 };

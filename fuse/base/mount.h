@@ -29,6 +29,7 @@ struct k2i_keeper {
 	unsigned workers; /* that were started */
 	uint64_t started_ns;
 	bool begun;          /* a worker was ready */
+	unsigned tries;      /* of keepers to take the mount over, since a worker was ready */
 	atomic_uint answers; /* of workers that were asked whether they serve */
 };
 

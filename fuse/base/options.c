@@ -46,6 +46,7 @@ static const struct fuse_opt option_table[] = {
 	OPTION("-v", version, 1),
 	OPTION("-V", version, 1),
 	OPTION("--version", version, 1),
+	OPTION("--leave=%u", leave, 0),
 	/* K2HFTFUSE's: there is no chmpx to run. */
 	OPTION("enable_run_chmpx", without_effect, 1),
 	OPTION("disable_run_chmpx", without_effect, 0),
@@ -305,7 +306,7 @@ int k2i_mount_options_parse(int argc, char **argv, struct k2i_mount_options *opt
 	options->args = (struct fuse_args)FUSE_ARGS_INIT(argc, argv);
 	if (fuse_opt_parse(&options->args, options, option_table, argument_take))
 		return -EINVAL;
-	if (options->help || options->version)
+	if (options->help || options->version || options->leave)
 		return 0;
 	return options_prepare(options);
 }
@@ -337,6 +338,7 @@ void k2i_mount_options_help(void)
 	       "  -o dbglevel=LEVEL   silent, err, wan, msg (default), dump\n"
 	       "  -f                  stay in the foreground\n"
 	       "  -d                  the same, and shows the requests of the kernel other than writes\n"
+	       "  --leave=PID         for ExecStop= of a unit: the keeper PID leaves its mount to the next one\n"
 	       "  -h, -V              this; the version\n"
 	       "\n"
 	       "Options of FUSE and of mount(8):\n");

@@ -23,6 +23,7 @@ struct k2i_mount_options {
 	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
 	char *ignored_text;
 	char nearest[K2I_OPTION_ROOM]; /* the option that an unknown one may have been; "": none */
+	unsigned leave;                /* by this keeper, see k2i_takeover_ask */
 	enum k2hft_log_level level;
 };
 

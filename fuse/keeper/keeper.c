@@ -28,6 +28,7 @@
 #include "fuse/keeper/handover.h"
 #include "fuse/keeper/setup.h"
 #include "fuse/keeper/start.h"
+#include "fuse/keeper/takeover.h"
 #include "fuse/device/loop.h"
 #include "fuse/keeper/worker.h"
 
@@ -57,6 +58,7 @@ static struct {
 	uint64_t seen, tried; /* signatures of the files: at the last look, and of those that a reload was begun for */
 	bool reload;          /* is asked for, and no worker has answered */
 	bool forwarded;       /* to the worker */
+	bool offers;          /* systemd may not have all descriptors yet */
 } kept;
 
 /* The worker's answers to whether it serves, which systemd's watchdog wants to know. */
@@ -77,6 +79,7 @@ static void signals_block(sigset_t *signals)
 	(void)sigemptyset(signals);
 	(void)sigaddset(signals, SIGCHLD);
 	(void)sigaddset(signals, SIGUSR1); /* asks for a reload */
+	(void)sigaddset(signals, SIGUSR2); /* that the mount be left to another keeper */
 	(void)sigaddset(signals, K2I_SIGNAL_WORD);
 	for (size_t at = 0; at < END_SIGNALS; at++)
 		(void)sigaddset(signals, end_signals[at]);
@@ -266,6 +269,9 @@ static void worker_watch(const struct k2i_mount *mount, pid_t worker, bool ready
 		watch.hung++;
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker has not answered for %llu s: it is killed",
 			(unsigned long long)((now_ns - watch.answered_ns) / K2I_SECOND_NS));
+		/* Else systemd would have another keeper start those that hang. */
+		if (watch.hung == HUNG_MAX)
+			k2i_takeover_withdraw();
 		(void)kill(worker, SIGKILL);
 		watch.answered_ns = now_ns;
 	}
@@ -294,8 +300,35 @@ static void rings_close(struct k2i_mount *mount, bool settled)
 	}
 }
 
+/*
+ * Another keeper goes on as with a worker that was killed: so this one is, and no more is done here, where the mount would
+ * be undone.
+ */
+static void keeper_leave(const struct k2i_mount *mount, pid_t worker)
+{
+	if (k2i_takeover_offer(mount)) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: it can't be left to another keeper: %s",
+			mount->kernel.resends ? "systemd does not keep its descriptors"
+					      : "this kernel can't send requests again (Linux 6.9 can)");
+		return;
+	}
+	k2i_log(K2HFT_LOG_INFO, "mount: %s is left to the next keeper", mount->options->mount_point);
+	(void)kill(worker, SIGKILL);
+	(void)waitpid(worker, NULL, 0);
+	_exit(EXIT_SUCCESS);
+}
+
+/* Whether that is to be tried again. */
+static bool descriptors_offer(const struct k2i_mount *mount)
+{
+	int status = k2i_takeover_offer(mount);
+
+	return status && status != -ENOTSUP;
+}
+
 static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *ready_ns)
 {
+	kept.offers = true;
 	switch ((enum k2i_worker_word)info->si_value.sival_int) {
 	case K2I_WORD_RING:
 		k2i_handover_take();
@@ -315,6 +348,7 @@ static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *
 	rings_close(mount, !kept.forwarded);
 	*ready_ns = k2i_clock_now_ns();
 	watch.asked = false;
+	mount->keeper.tries = 0;
 	k2i_daemon_ready();
 	k2i_daemon_status("%s is mounted, and served by worker %u", mount->options->mount_point, mount->keeper.workers);
 }
@@ -350,9 +384,10 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			order = signal_forward(worker, order);
 		reload_forward(worker);
 		watches = kept.setup.config.settings->reloads_itself && !ending->signal;
-		number = signal_wait(
-			signals, watches || ending->signal || kept.reload != kept.forwarded || k2i_daemon_watchdog_ns(),
-			&info);
+		number = signal_wait(signals,
+				     watches || ending->signal || kept.reload != kept.forwarded || kept.offers ||
+					     k2i_daemon_watchdog_ns(),
+				     &info);
 		if (number < 0 && watches)
 			files_look(mount);
 		if (number == SIGCHLD)
@@ -361,6 +396,10 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			return status;
 		if (number == K2I_SIGNAL_WORD && info.si_pid == worker)
 			word_take(mount, &info, ready_ns);
+		if (kept.offers && *ready_ns && !ending->signal)
+			kept.offers = descriptors_offer(mount);
+		if (number == SIGUSR2 && !ending->signal)
+			keeper_leave(mount, worker);
 		if (!ending->signal)
 			worker_watch(mount, worker, *ready_ns != 0);
 		if (number == SIGUSR1) {
@@ -532,7 +571,10 @@ int k2i_keeper_run(struct k2i_mount *mount)
 		return K2I_STATUS_FAILED;
 	}
 	kept.setup = k2i_setup_of(mount);
-	kept.setup.signature = k2i_setup_sign(mount->settings, mount->reload.told.file);
+	kept.setup.signature = mount->reload.signature = k2i_takeover_sign(mount);
+	kept.taken = mount->reload.taken;
+	/* The keeper before may have died in a reload. */
+	reload_settle(mount);
 	status = workers_run(mount);
 	/* For who undoes the mount: the last worker's was its own. */
 	k2i_setup_use(mount, &kept.setup);

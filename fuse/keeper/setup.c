@@ -2,10 +2,12 @@
 #include "fuse/keeper/setup.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/program/findings.h"
 #include "app/program/reload.h"
@@ -44,6 +46,20 @@ static uint64_t file_sign(uint64_t signature, const char *path)
 		parts[5] = (uint64_t)info.st_mtim.tv_nsec;
 	}
 	return k2i_hash(parts, sizeof(parts));
+}
+
+void k2i_setup_name(const char *config, char *file, size_t room)
+{
+	char directory[PATH_MAX];
+	bool relative = config[0] != '/';
+
+	*file = '\0';
+	if (config[strspn(config, " \t\r\n\\")] == '{')
+		return;
+	if (!relative || !getcwd(directory, sizeof(directory)))
+		directory[0] = '\0';
+	if (snprintf(file, room, "%s%s%s", directory, relative ? "/" : "", config) >= (int)room)
+		*file = '\0';
 }
 
 uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file)

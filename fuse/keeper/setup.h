@@ -3,6 +3,7 @@
 #define K2I_FUSE_KEEPER_SETUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "config/sender.h"
@@ -30,6 +31,8 @@ void k2i_setup_use(struct k2i_mount *mount, const struct k2i_setup *setup);
 /* Reads the configuration of a mount that goes by `before`; errors are logged. -errno, with a text in `told`. */
 int k2i_setup_load(const struct k2i_mount *mount, const struct k2i_settings *before, struct k2i_setup *setup,
 		   struct k2i_reload *told);
+/* The absolute path of the configuration, by which it is read again; "": `config` is JSON itself, or has no path. */
+void k2i_setup_name(const char *config, char *file, size_t room);
 /* Another number when the configuration, at `file`, or what it includes has been written, or another put in its place. */
 uint64_t k2i_setup_sign(const struct k2i_settings *settings, const char *file);
 /* Whether connections can stay as they are: all of them, and that to `home`, if both have it. */

@@ -3,6 +3,8 @@
 #include "fuse/keeper/lanes.h"
 #include "fuse/keeper/left_rings.h"
 #include "fuse/keeper/parts.h"
+#include "fuse/keeper/setup.h"
+#include "fuse/keeper/takeover.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +154,7 @@ static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *
 			mount->settings->file);
 		return -EINVAL;
 	}
-	return k2i_lanes_make(mount);
+	return 0;
 }
 
 static int log_open(const struct k2i_mount_options *options)
@@ -159,21 +162,6 @@ static int log_open(const struct k2i_mount_options *options)
 	const char *file = getenv("K2HFTDBGFILE");
 
 	return k2i_daemon_log_open("k2hftfuse", options->level, file && *file ? file : NULL);
-}
-
-/* By an absolute path: a daemon leaves its directory. JSON itself is no file. */
-static void reload_name_file(struct k2i_reload *told, const char *config)
-{
-	char directory[PATH_MAX];
-	bool relative = config[0] != '/';
-
-	if (config[strspn(config, " \t\r\n\\")] == '{')
-		return;
-	if (!relative || !getcwd(directory, sizeof(directory)))
-		directory[0] = '\0';
-	if (snprintf(told->file, sizeof(told->file), "%s%s%s", directory, relative ? "/" : "", config) >=
-	    (int)sizeof(told->file))
-		told->file[0] = '\0';
 }
 
 /* In the journal's memory; NULL: there is none. */
@@ -185,14 +173,16 @@ static struct k2i_mount *mount_make(const struct k2i_mount_options *options)
 	} * whole;
 	struct k2i_mount *made;
 
-	whole = k2i_journal_create() ? NULL : k2i_journal_alloc(sizeof(*whole));
+	/* A process that may not write so large a file has memory that no other keeper can take over. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	whole = k2i_journal_create(k2i_takeover_layout()) ? NULL : k2i_journal_alloc(sizeof(*whole));
 	if (!whole)
 		return NULL;
 	memset(whole, 0, sizeof(*whole));
 	made = &whole->mount;
 	k2i_mount_parts_join(made, &whole->parts);
 	made->options = options;
-	reload_name_file(&made->reload.told, options->config);
+	k2i_setup_name(options->config, made->reload.told.file, sizeof(made->reload.told.file));
 	made->keeper.started_ns = k2i_clock_now_ns();
 	made->kernel.fd = made->kernel.place_fd = -1;
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
@@ -200,39 +190,64 @@ static struct k2i_mount *mount_make(const struct k2i_mount_options *options)
 	return made;
 }
 
+static int outputfiles_open(struct k2i_mount *mount)
+{
+	char message[1024] = "";
+	int status = k2i_outputfiles_open(mount, message, sizeof(message));
+
+	if (status == 0)
+		return EXIT_SUCCESS;
+	k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
+	return status == -EINVAL ? K2I_STATUS_USAGE : K2I_STATUS_FAILED;
+}
+
+static int place_check(struct k2i_mount *mount, struct k2i_mount_options *options)
+{
+	const char *below;
+
+	(void)snprintf(mount->kernel.place, sizeof(mount->kernel.place), "%s", options->mount_point);
+	if (options->without_effect || options->ignored_text)
+		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
+	if (mount_point_check(options, &mount->kernel))
+		return K2I_STATUS_FAILED;
+	(void)snprintf(mount->kernel.mount_point, sizeof(mount->kernel.mount_point), "%s", options->mount_point);
+	below = k2i_settings_below(mount->settings, options->mount_point);
+	if (below) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: " K2I_BELOW_TEXT, mount->settings->file, below);
+		return K2I_STATUS_USAGE;
+	}
+	return EXIT_SUCCESS;
+}
+
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 {
-	struct k2i_mount *made;
-	char message[1024] = "";
-	const char *below;
+	bool taken_over;
 	int status;
 
 	if (log_open(options))
 		return K2I_STATUS_FAILED;
-	made = *mount = mount_make(options);
-	if (!made) {
+	*mount = k2i_takeover_find(options);
+	taken_over = *mount != NULL;
+	if (!taken_over)
+		*mount = mount_make(options);
+	if (!*mount) {
 		(void)k2i_mount_fail("memory", -ENOMEM);
 		return K2I_STATUS_FAILED;
 	}
-	status = config_load(made, options);
+	status = config_load(*mount, options);
+	if (status == 0 && taken_over && !k2i_takeover_fits(*mount)) {
+		k2i_start_undo(*mount);
+		*mount = NULL;
+		return k2i_start_check(options, mount);
+	}
+	if (status == 0 && !taken_over)
+		status = k2i_lanes_make(*mount);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
 		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
-	if (options->without_effect || options->ignored_text)
-		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
-	if (mount_point_check(options, &made->kernel))
-		return K2I_STATUS_FAILED;
-	below = k2i_settings_below(made->settings, options->mount_point);
-	if (below) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: " K2I_BELOW_TEXT, made->settings->file, below);
-		return K2I_STATUS_USAGE;
-	}
-	status = k2i_outputfiles_open(made, message, sizeof(message));
-	if (status) {
-		k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
-		return status == -EINVAL ? K2I_STATUS_USAGE : K2I_STATUS_FAILED;
-	}
-	return EXIT_SUCCESS;
+	if (!taken_over)
+		status = place_check(*mount, options);
+	return status ? status : outputfiles_open(*mount);
 }
 
 /* ---- at work */
@@ -265,11 +280,11 @@ static void log_take_fuse(enum fuse_log_level level, const char *format, va_list
 			"%s", text);
 }
 
-static int mount_point_mount(struct k2i_mount *mount)
+static int session_make(struct k2i_mount *mount)
 {
 	struct fuse_args *args = (struct fuse_args *)&mount->options->args;
-	int flags, status;
 
+	mount->kernel.options = k2i_takeover_options(mount->options);
 	fuse_set_log_func(log_take_fuse);
 	mount->kernel.session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
 	if (!mount->kernel.session) { /* it has said which option it does not know */
@@ -277,6 +292,15 @@ static int mount_point_mount(struct k2i_mount *mount)
 			k2i_log(K2HFT_LOG_ERROR, "did you mean -o %s?", mount->options->nearest);
 		return K2I_STATUS_USAGE;
 	}
+	return 0;
+}
+
+static int mount_point_mount(struct k2i_mount *mount)
+{
+	int flags, status = session_make(mount);
+
+	if (status)
+		return status;
 	if (access("/dev/fuse", F_OK))
 		return k2i_mount_fail(
 			"/dev/fuse, which modprobe fuse makes, and a container has with --device /dev/fuse", -errno);
@@ -306,11 +330,30 @@ static void place_give_back(struct k2i_mount *mount)
 	mount->kernel.place_fd = -1;
 }
 
+/* libfuse knows such a name for a descriptor of what others have mounted, and closes it at the end. */
+static int mount_take_over(struct k2i_mount *mount)
+{
+	char name[32];
+	int status = session_make(mount), fd = fcntl(mount->kernel.fd, F_DUPFD_CLOEXEC, 0);
+
+	if (status)
+		return status;
+	(void)snprintf(name, sizeof(name), "/dev/fd/%d", fd);
+	if (fd < 0 || fuse_session_mount(mount->kernel.session, name))
+		return k2i_mount_fail("/dev/fuse", -EBADF);
+	k2i_log(K2HFT_LOG_INFO, "mount: %s goes on: it and the files that are open there are taken over",
+		mount->options->mount_point);
+	k2i_daemon_leave();
+	return 0;
+}
+
 int k2i_start_mount(struct k2i_mount *mount)
 {
 	unsigned own = mount->lanes.count;
 	int status = 0;
 
+	if (mount->kernel.taken_over)
+		return mount_take_over(mount);
 	for (unsigned at = 0; status == 0 && at < own; at++)
 		status = k2i_lane_ring_keep(mount, &mount->lanes.lane[at]);
 	if (status == 0)
@@ -335,6 +378,7 @@ void k2i_start_undo(struct k2i_mount *mount)
 {
 	if (!mount)
 		return;
+	k2i_takeover_withdraw();
 	place_give_back(mount);
 	if (mount->kernel.fd >= 0)
 		(void)close(mount->kernel.fd);

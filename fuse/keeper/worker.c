@@ -166,6 +166,7 @@ static void worker_begin(struct k2i_mount *mount)
 	mount->probes->first = NULL;
 	mount->deferred_requests->first = NULL;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	k2i_journal_wait(true);
 }
 
 static int worker_start(struct k2i_mount *mount)

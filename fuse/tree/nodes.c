@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -111,11 +110,11 @@ static void entry_begin(struct k2i_node_table *table, uint32_t node, const struc
 int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **table)
 {
 	/* Pages of nodes that never are take no memory. */
-	struct k2i_node_table *created =
-		mmap(NULL, sizeof(*created), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct k2i_node_table *created = k2i_journal_alloc(sizeof(*created));
 
-	if (created == MAP_FAILED)
+	if (!created)
 		return -ENOMEM;
+	memset(created, 0, offsetof(struct k2i_node_table, entries));
 	created->order_next = created->generation_next = 1;
 	/* Without entropy it stays zero: the table still works, it can only be made slow. */
 	(void)!getrandom(&created->seed, sizeof(created->seed), 0);
@@ -129,8 +128,7 @@ int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **
 
 void k2i_nodes_free(struct k2i_node_table *table)
 {
-	if (table)
-		(void)munmap(table, sizeof(*table));
+	k2i_journal_free(table);
 }
 
 struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node)

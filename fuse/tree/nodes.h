@@ -9,7 +9,7 @@
 #include <time.h>
 
 /*
- * The tree of a mount: flat arrays in one mapping, which outlives the process that serves it; journal.h keeps what a
+ * The tree of a mount: flat arrays in memory of the journal, which outlives the process that serves it and keeps what a
  * step changes of it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. A
  * single thread uses it.
  */

@@ -284,8 +284,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 			options->listen);
 		return K2I_EXIT_CONFIGURATION;
 	}
-	choice.handed = k2i_daemon_sockets();
-	choice.handed_first = K2I_DAEMON_SOCKETS_FIRST;
+	choice.handed = k2i_daemon_descriptors(NULL, 0);
+	choice.handed_first = K2I_DAEMON_DESCRIPTORS_FIRST;
 	status = k2i_secure_open(settings, &receiver->service.secure) ? K2I_EXIT_CONFIGURATION
 								      : format_open(receiver, settings);
 	if (!status)

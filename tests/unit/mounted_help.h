@@ -196,7 +196,7 @@ static inline void assert_sent(const struct mounted *mounted, const char *text)
 
 static inline int mounted_begin(void **state)
 {
-	int status = k2i_journal_create();
+	int status = k2i_journal_create(1);
 
 	if (status == 0) {
 		*state = k2i_journal_alloc(sizeof(struct mounted));

@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <syslog.h>
@@ -26,6 +27,8 @@
 
 #define STATUS_DIED 1
 #define LOG_WAIT_MS 1000
+#define KEEP_WAIT_S 2
+#define DESCRIPTORS_MAX 1000
 
 /* Written before other threads start, or by the one call of k2i_daemon_ready. */
 static const char *program_name = "k2hft";
@@ -416,21 +419,63 @@ void k2i_daemon_alive(void)
 	systemd_tell("WATCHDOG=1");
 }
 
-int k2i_daemon_sockets(void)
+int k2i_daemon_descriptors(char *names, size_t names_room)
 {
-	const char *pid = getenv("LISTEN_PID"), *text = getenv("LISTEN_FDS");
+	const char *pid = getenv("LISTEN_PID"), *text = getenv("LISTEN_FDS"), *given = getenv("LISTEN_FDNAMES");
 	long count = pid && text && strtol(pid, NULL, 10) == getpid() ? strtol(text, NULL, 10) : 0;
 	int fd;
 
+	(void)snprintf(names, names_room, "%s", given ? given : "");
 	(void)unsetenv("LISTEN_PID");
 	(void)unsetenv("LISTEN_FDS");
 	(void)unsetenv("LISTEN_FDNAMES");
-	if (count < 0 || count > K2I_DAEMON_SOCKETS_MAX)
+	if (count < 0 || count > DESCRIPTORS_MAX)
 		return -EINVAL;
-	for (fd = K2I_DAEMON_SOCKETS_FIRST; fd < K2I_DAEMON_SOCKETS_FIRST + (int)count; fd++)
+	for (fd = K2I_DAEMON_DESCRIPTORS_FIRST; fd < K2I_DAEMON_DESCRIPTORS_FIRST + (int)count; fd++)
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC))
 			return -errno;
 	return (int)count;
+}
+
+/* systemd reads as fast as it can, but only so many messages at once wait for it. */
+int k2i_daemon_descriptor_keep(const char *name, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.room = ""};
+	const struct timeval patience = {.tv_sec = KEEP_WAIT_S};
+	char text[128];
+	struct iovec data = {.iov_base = text};
+	struct msghdr message = {.msg_name = &systemd.address,
+				 .msg_namelen = systemd.address_bytes,
+				 .msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	int to = systemd.address_bytes ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, status = 0;
+
+	if (to < 0)
+		return systemd.address_bytes ? -errno : -ENOTCONN;
+	data.iov_len = (size_t)snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	if (setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
+	    sendmsg(to, &message, MSG_NOSIGNAL) < 0)
+		status = -errno;
+	(void)close(to);
+	return status;
+}
+
+int k2i_daemon_descriptor_drop(const char *name)
+{
+	char text[128];
+
+	(void)snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name);
+	systemd_tell(text);
+	return systemd.address_bytes ? 0 : -ENOTCONN;
 }
 
 void k2i_daemon_follow(void)

@@ -3,6 +3,7 @@
 #define K2I_APP_PROGRAM_DAEMON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/log.h"
@@ -47,12 +48,18 @@ uint64_t k2i_daemon_watchdog_ns(void);
 void k2i_daemon_alive(void);
 
 /*
- * The number of sockets that systemd has opened for this very process, see sd_listen_fds(3): descriptors from
- * K2I_DAEMON_SOCKETS_FIRST on. To be called once, before other threads are there. -EINVAL, or -errno: they are not there.
+ * The number of descriptors that systemd has for this very process, see sd_listen_fds(3): from K2I_DAEMON_DESCRIPTORS_FIRST
+ * on. Their names, in that order and with a colon between two, are in `names`. To be called once, before other threads are
+ * there. -EINVAL, or -errno: they are not there.
  */
-int k2i_daemon_sockets(void);
-#define K2I_DAEMON_SOCKETS_FIRST 3
-#define K2I_DAEMON_SOCKETS_MAX 8
+int k2i_daemon_descriptors(char *names, size_t names_room);
+#define K2I_DAEMON_DESCRIPTORS_FIRST 3
+/*
+ * systemd keeps a copy of `fd`, and hands it to the process that it starts in place of this one, see FDSTORE=1 in
+ * sd_notify(3); or it keeps it no more. After k2i_daemon_ready. 0, -ENOTCONN: there is no systemd, or -errno.
+ */
+int k2i_daemon_descriptor_keep(const char *name, int fd);
+int k2i_daemon_descriptor_drop(const char *name);
 /*
  * For a process that the daemon has started by fork: its messages go where the daemon's do, and it leaves the terminal
  * too, but it speaks to neither parent nor systemd.

@@ -7,6 +7,8 @@
 #include "ring_help.h"
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -65,7 +67,7 @@ static struct k2hft_ring *nothing_sent(void)
 static int create(void **state)
 {
 	(void)state;
-	if (k2i_journal_create())
+	if (k2i_journal_create(1))
 		return -1;
 	places = k2i_journal_alloc(sizeof(*places));
 	memset(places, 0, sizeof(*places));
@@ -82,6 +84,53 @@ static int destroy(void **state)
 	(void)state;
 	k2i_journal_destroy();
 	return 0;
+}
+
+/* Its memory is for a program that knows it, and only as long as the mount has not ended. */
+FIXTURE_TEST(looked_at, void *fixture, create, destroy)
+{
+	int fd = dup(k2i_journal_descriptor());
+
+	if (k2i_journal_descriptor() < 0)
+		skip();
+	assert_int_equal(k2i_journal_look(fd, 1), 0);
+	assert_int_equal(k2i_journal_look(fd, 2), -EINVAL);
+	k2i_journal_destroy();
+	assert_int_equal(k2i_journal_look(fd, 1), -ENOENT);
+	MUST(ftruncate(fd, 8) == 0);
+	assert_int_equal(k2i_journal_look(fd, 1), -EIO);
+	MUST(close(fd) == 0);
+}
+
+static int taken_fd;
+
+static void take_over(void)
+{
+	const struct k2hft_ring *none[1] = {NULL};
+	struct stat info;
+	void *first = NULL;
+
+	MUST(k2i_journal_take(taken_fd, 1, &first) == -EADDRINUSE); /* by itself */
+	MUST(fstat(taken_fd, &info) == 0);
+	MUST(munmap((void *)((uintptr_t)places & ~(uintptr_t)UINT32_MAX), (size_t)info.st_size) == 0);
+	MUST(k2i_journal_take(taken_fd, 1, &first) == 0);
+	MUST(first == places);
+	MUST(*places->one == 'b');
+	k2i_journal_settle(none);
+	MUST(*places->one == 'a');
+}
+
+/* Another process has the memory where it was, and undoes what the one before had not ended. */
+FIXTURE_TEST(taken, void *fixture, create, destroy)
+{
+	taken_fd = dup(k2i_journal_descriptor());
+	if (k2i_journal_descriptor() < 0)
+		skip();
+	k2i_journal_keep(places->one, AREA_BYTES);
+	memset(places->one, 'b', AREA_BYTES);
+	killed_after(take_over);
+	assert_int_equal(*places->one, 'a');
+	MUST(close(taken_fd) == 0);
 }
 
 /* Without k2i_journal_create it is memory as any other. */
