@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "app/program/daemon.h"
 #include "fuse/base/mount.h"
 #include "fuse/keeper/worker.h"
 
@@ -67,24 +68,6 @@ void k2i_handover_reset(void)
 	}
 }
 
-static int descriptor_send(int descriptor)
-{
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {.room = ""};
-	char byte = 0;
-	struct iovec data = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr message = {
-		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(descriptor));
-	memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(descriptor));
-	return sendmsg(ends[WORKER], &message, 0) == 1 ? 0 : -errno;
-}
-
 int k2i_worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
 {
 	return sigqueue(mount->keeper.pid, K2I_SIGNAL_WORD, (union sigval){.sival_int = (int)word}) ? -errno : 0;
@@ -93,7 +76,7 @@ int k2i_worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
 int k2i_handover_give(const struct k2i_mount *mount, int descriptor)
 {
 	struct pollfd answer = {.fd = ends[WORKER], .events = POLLIN};
-	int status = descriptor_send(descriptor), number;
+	int status = k2i_daemon_descriptor_send(ends[WORKER], NULL, 0, "-", descriptor), number;
 
 	if (status == 0)
 		status = k2i_worker_say(mount, K2I_WORD_RING);

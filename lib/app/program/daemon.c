@@ -437,34 +437,41 @@ int k2i_daemon_descriptors(char *names, size_t names_room)
 	return (int)count;
 }
 
-/* systemd reads as fast as it can, but only so many messages at once wait for it. */
-int k2i_daemon_descriptor_keep(const char *name, int fd)
+int k2i_daemon_descriptor_send(int to, const struct sockaddr_un *address, unsigned address_bytes, const char *text,
+			       int fd)
 {
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {.room = ""};
-	const struct timeval patience = {.tv_sec = KEEP_WAIT_S};
-	char text[128];
-	struct iovec data = {.iov_base = text};
-	struct msghdr message = {.msg_name = &systemd.address,
-				 .msg_namelen = systemd.address_bytes,
+	struct iovec data = {.iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text)};
+	struct msghdr message = {.msg_name = (struct sockaddr_un *)(uintptr_t)address,
+				 .msg_namelen = address_bytes,
 				 .msg_iov = &data,
 				 .msg_iovlen = 1,
 				 .msg_control = &control,
 				 .msg_controllen = sizeof(control)};
-	int to = systemd.address_bytes ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, status = 0;
 
-	if (to < 0)
-		return systemd.address_bytes ? -errno : -ENOTCONN;
-	data.iov_len = (size_t)snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(fd));
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	if (setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
-	    sendmsg(to, &message, MSG_NOSIGNAL) < 0)
-		status = -errno;
+	return sendmsg(to, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* systemd reads as fast as it can, but only so many messages at once wait for it. */
+int k2i_daemon_descriptor_keep(const char *name, int fd)
+{
+	const struct timeval patience = {.tv_sec = KEEP_WAIT_S};
+	int to = systemd.address_bytes ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, status;
+	char text[128];
+
+	if (to < 0)
+		return systemd.address_bytes ? -errno : -ENOTCONN;
+	(void)snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+	status = setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ? -errno : 0;
+	if (status == 0)
+		status = k2i_daemon_descriptor_send(to, &systemd.address, systemd.address_bytes, text, fd);
 	(void)close(to);
 	return status;
 }

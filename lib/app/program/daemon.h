@@ -20,6 +20,8 @@ int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const c
  */
 int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level);
 
+struct sockaddr_un;
+
 /*
  * Goes to the background: the caller returns in the child; the parent waits until the child says ready (exit 0) or
  * failed (its message is on standard error already, exit with that status), or dies (exit 1). Before any thread. 0 or
@@ -54,6 +56,9 @@ void k2i_daemon_alive(void);
  */
 int k2i_daemon_descriptors(char *names, size_t names_room);
 #define K2I_DAEMON_DESCRIPTORS_FIRST 3
+/* Sends a copy of `fd` with `text`, which is not empty; `address`: NULL for a socket that is connected. 0 or -errno. */
+int k2i_daemon_descriptor_send(int to, const struct sockaddr_un *address, unsigned address_bytes, const char *text,
+			       int fd);
 /*
  * systemd keeps a copy of `fd`, and hands it to the process that it starts in place of this one, see FDSTORE=1 in
  * sd_notify(3); or it keeps it no more. After k2i_daemon_ready. 0, -ENOTCONN: there is no systemd, or -errno.
