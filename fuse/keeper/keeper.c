@@ -396,9 +396,9 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			return status;
 		if (number == K2I_SIGNAL_WORD && info.si_pid == worker)
 			word_take(mount, &info, ready_ns);
-		if (kept.offers && *ready_ns && !ending->signal)
+		if (kept.offers && *ready_ns && !ending->signal && !mount->ending)
 			kept.offers = descriptors_offer(mount);
-		if (number == SIGUSR2 && !ending->signal)
+		if (number == SIGUSR2 && !ending->signal && !mount->ending)
 			keeper_leave(mount, worker);
 		if (!ending->signal)
 			worker_watch(mount, worker, *ready_ns != 0);
