@@ -4,11 +4,11 @@
 have open goes on, nothing is lost, and nothing comes twice. A program that does not know the memory of the mount, or has
 another configuration, makes the mount anew."""
 import errno
+import multiprocessing
 import os
 import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,66 +16,36 @@ import threading
 import time
 
 sys.path.insert(0, "tests/e2e")
+from common.descriptor_store import Store  # noqa: E402
 from common.receiver import BIN, Receiver, WAIT_S, content, wait_for  # noqa: E402
-
-# The descriptors of a process that systemd starts, from 3 on.
-START = """
-import os, sys
-fds = [int(fd) for fd in sys.argv[1].split()]
-high = [os.dup2(fd, 500 + at) for at, fd in enumerate(fds)]
-for at, fd in enumerate(high):
-    os.dup2(fd, 3 + at)
-os.closerange(3 + len(fds), 1000)
-if fds:
-    os.environ["LISTEN_PID"] = str(os.getpid())
-os.execv(sys.argv[2], sys.argv[2:])
-"""
 
 
 class Systemd:
     """Keeps descriptors for the keeper that is started next."""
     def __init__(self, work):
-        self.work, self.store, self.heard = work, {}, []
+        self.work, self.store = work, Store(os.path.join(work, "notify"))
         self.point, self.conf = os.path.join(work, "mnt"), os.path.join(work, "sender.ini")
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(os.path.join(work, "notify"))
         self.keeper = None
         os.mkdir(self.point)
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self):
         while True:
-            data, ancillary, _, _ = self.socket.recvmsg(4096, socket.CMSG_SPACE(4 * 16))
-            fds = [int.from_bytes(raw[at:at + 4], sys.byteorder) for _, kind, raw in ancillary
-                   if kind == socket.SCM_RIGHTS for at in range(0, len(raw), 4)]
-            text = data.decode()
-            name = re.search(r"^FDNAME=(.*)$", text, re.M)
-            if "FDSTOREREMOVE=1" in text:
-                for fd in self.store.pop(name.group(1), []):
-                    os.close(fd)
-            elif "FDSTORE=1" in text:
-                self.store.setdefault(name.group(1), []).extend(fds)
-            self.heard.append(text)
+            self.store.hear()
 
     def start(self):
-        names = [name for name, fds in self.store.items() for _ in fds]
-        fds = [fd for name in self.store for fd in self.store[name]]
-        heard = len(self.heard)
-        environment = {**os.environ, "NOTIFY_SOCKET": os.path.join(self.work, "notify"), "LISTEN_FDS": str(len(fds)),
-                       "LISTEN_FDNAMES": ":".join(names)}
-        self.keeper = subprocess.Popen(
-            [sys.executable, "-c", START, " ".join(map(str, fds)), f"{BIN}/k2hftfuse", self.point, "-o",
-             f"conf={self.conf}", "-f"], env=environment, pass_fds=fds, stdin=subprocess.DEVNULL,
-            stderr=open(f"{self.work}/mount.log", "ab"))
+        heard = len(self.store.heard)
+        self.keeper = self.store.start([f"{BIN}/k2hftfuse", self.point, "-o", f"conf={self.conf}", "-f"],
+                                       stderr=open(f"{self.work}/mount.log", "ab"))
         wait_for("READY=1", lambda: self.keeper.poll() is not None or
-                 any(text.startswith("READY=1\n") for text in self.heard[heard:]))
+                 any(text.startswith("READY=1\n") for text in self.store.heard[heard:]))
         assert self.keeper.poll() is None, self.said()
 
     def said(self):
         return content(f"{self.work}/mount.log").decode(errors="replace")
 
     def complete(self, rings=1):
-        wait_for("its descriptors", lambda: sorted(self.store) == ["k2hft-journal", "k2hft-kernel"] +
+        wait_for("its descriptors", lambda: sorted(self.store.kept) == ["k2hft-journal", "k2hft-kernel"] +
                  [f"k2hft-ring-{at}" for at in range(rings)])
 
     def ask(self):
@@ -115,13 +85,14 @@ for line in sys.stdin.buffer:
         print(error.errno, flush=True)
 """
 WRITES = """
-import random, select, sys
+import random, select, sys, time
 numbers = random.Random(sys.argv[2])
 file = open(sys.argv[1], "ab", buffering=0)
 while not select.select([sys.stdin], [], [], 0)[0]:
     piece = numbers.randbytes(numbers.choice((3, 100, 5000))).replace(b"\\n", b"\\r\\n")
     assert file.write(piece) == len(piece)
     print(len(piece), flush=True)
+    time.sleep(0.001) # fsync(2) of another file waits for all of this one, too
 """
 
 
@@ -180,7 +151,7 @@ def check_writers(work):
     writers = [Writer(f"{systemd.point}/{number}.log", number) for number in range(4)]
     device = os.stat(systemd.point).st_dev
     for turn in range(6):
-        time.sleep(random.random() / 2)
+        time.sleep(random.random() / 5)
         if turn % 2:
             systemd.leave()
         else:
@@ -199,7 +170,7 @@ def check_writers(work):
         found = b"".join(content(f"{folder}/out/{name}") for folder in folders)
         # A line without its end gets one when its file is closed.
         assert found in (data, data + b"\n"), f"{name}: {len(found)} bytes, not {len(data)}"
-    assert not systemd.store, systemd.store
+    assert not systemd.store.kept, systemd.store.kept
     for receiver in receivers:
         receiver.end()
 
@@ -246,7 +217,7 @@ def check_anew(work):
             systemd.leave()
             configure(systemd, [receiver.port], more="DRAINTIMEOUT = 7")
         else:
-            os.pwrite(systemd.store["k2hft-journal"][0], b"another.", 0)
+            os.pwrite(systemd.store.kept["k2hft-journal"][0], b"another.", 0)
             asked = systemd.ask()
             assert asked.returncode == 1 and "another version" in asked.stderr, asked
             systemd.keeper.kill()
@@ -288,6 +259,14 @@ def check_alone(work):
     receiver.end()
 
 
+def run(check):
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            check(work)
+        finally:
+            subprocess.run(["umount", "-l", f"{work}/mnt"], stderr=subprocess.DEVNULL, check=False)
+
+
 def main():
     if not os.access("/dev/fuse", os.W_OK) or os.geteuid() != 0:
         print("SKIP: no right to use /dev/fuse")
@@ -295,13 +274,13 @@ def main():
     if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 9):
         print("SKIP: this kernel can't send requests again (Linux 6.9 can)")
         return 77
-    for check in (check_writers, check_away, check_anew, check_alone):
-        with tempfile.TemporaryDirectory() as work:
-            try:
-                check(work)
-            finally:
-                subprocess.run(["umount", "-l", f"{work}/mnt"], stderr=subprocess.DEVNULL, check=False)
-    return 0
+    processes = [multiprocessing.Process(target=run, args=(check,))
+                 for check in (check_writers, check_away, check_anew, check_alone)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return max(process.exitcode != 0 for process in processes)
 
 
 sys.exit(main())
