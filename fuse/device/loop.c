@@ -46,6 +46,7 @@
 #define WAITING_MS 100
 /* umount(2) has long taken the mount away by then. */
 #define ABORTED_LOOK_NS 100000000
+#define INIT_WAIT_MS 1000
 
 /*
  * Nobody knows how long the next request is, and room for the longest is more than there is in a ring that stays in the
@@ -313,8 +314,9 @@ static void take_signal(struct k2i_mount *mount)
 		atomic_fetch_add(&mount->keeper.answers, 1);
 		return;
 	}
-	if (signal.ssi_int == SIGUSR1) {
-		mount->loop->reloads = !mount->ending;
+	if (signal.ssi_int == SIGUSR1 || signal.ssi_int == SIGUSR2) {
+		mount->loop->reloads = !mount->ending && (mount->loop->reloads || signal.ssi_int == SIGUSR1);
+		mount->loop->leaves = !mount->ending && (mount->loop->leaves || signal.ssi_int == SIGUSR2);
 		return;
 	}
 	/* Below zero it is what was asked of another worker, which has died since. */
@@ -323,6 +325,7 @@ static void take_signal(struct k2i_mount *mount)
 		mount->drain->deadline_ns = 0;
 		return;
 	}
+	mount->loop->leaves = false;
 	/* Not an unmount: a system that stops does both, in any order. */
 	mount->asked = true;
 	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal(abs(signal.ssi_int)));
@@ -407,6 +410,9 @@ static bool wants_request(struct k2i_mount *mount)
 	bool queued;
 
 	backoff->wanted = false;
+	/* It waits for the next keeper. */
+	if (mount->loop->leaves)
+		return false;
 	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
 	if (mount->queues->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
@@ -481,6 +487,8 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop->lease), .events = POLLIN};
 	timeout_ms = timeout_sooner(pull_run(mount), waiting || lanes_empty(mount) ? WAITING_MS : -1);
+	/* k2i_feeder_drained waits, as at the end. */
+	timeout_ms = timeout_sooner(timeout_ms, mount->loop->leaves ? 0 : -1);
 	timeout_ms = timeout_sooner(timeout_ms, k2i_truncate_probes_run(mount));
 	timeout_ms = timeout_sooner(timeout_ms, mount->loop->backoff.wanted ? K2I_READ_BACKOFF_LOOK_MS : -1);
 	/* With an empty queue at the end, k2i_drain_done waits. */
@@ -578,13 +586,21 @@ void k2i_loop_close(struct k2i_mount *mount)
 	(void)munmap(mount->loop->request, REQUEST_BYTES);
 }
 
+/* The kernel has sent it as it mounted: whoever hears that the mount is ready knows what the kernel can do. */
+static int init_serve(struct k2i_mount *mount)
+{
+	struct pollfd device = {.fd = mount->kernel.fd, .events = POLLIN};
+
+	return poll(&device, 1, INIT_WAIT_MS) == 1 && serve_one(mount) == -EFAULT ? -EFAULT : 0;
+}
+
 int k2i_loop_prepare(struct k2i_mount *mount)
 {
 	int status;
 
 	k2i_kernel_serve(mount);
 	if (mount->keeper.workers == 1)
-		return 0;
+		return init_serve(mount);
 	if (mount->kernel.init_bytes)
 		k2i_kernel_init_repeat(mount, mount->loop->request);
 	if (mount->kernel.fd < 0)
@@ -632,6 +648,8 @@ int k2i_loop_run(struct k2i_mount *mount)
 			take_signal(mount);
 		if (mount->loop->reloads || lanes_look(mount))
 			return -ERESTART;
+		if (mount->loop->leaves && !mount->ending && k2i_feeder_drained(mount))
+			return -ECANCELED;
 		if (!waits[WAIT_DEVICE].revents)
 			continue;
 		status = serve_one(mount);

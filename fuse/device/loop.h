@@ -15,7 +15,8 @@ struct k2i_mount;
 /*
  * The keeper's order to end, with the signal that it got, negative where a worker before was told already. It is a
  * real-time signal since those queue: a SIGTERM from elsewhere that is still pending would swallow the keeper's. With SIGUSR1
- * it asks for a reload, and with SIGCONT whether the worker serves: that counts in keeper.answers of the mount.
+ * it asks for a reload, with SIGUSR2 that the worker ends for another keeper's, and with SIGCONT whether the worker serves:
+ * that counts in keeper.answers of the mount.
  */
 #define K2I_SIGNAL_END SIGRTMIN
 
@@ -30,6 +31,7 @@ struct k2i_loop {
 	char *body;           /* its data, K2I_REQUEST_HEAD_BYTES behind */
 	unsigned large_ahead; /* so many requests get room for the largest */
 	bool reloads;         /* the keeper has asked for it */
+	bool leaves;          /* the same: takes no more requests, and ends when plug-ins have read all and ended */
 	uint64_t looked_ns;   /* at lanes that empty */
 	unsigned in_a_row;    /* requests that came one behind the other, nothing between */
 };
@@ -41,7 +43,7 @@ void k2i_loop_close(struct k2i_mount *mount);
 /*
  * Serves the kernel until the mount has ended, by a signal or from outside, and everything is acknowledged or
  * DRAINTIMEOUT is over. 0; -ENODATA: records are lost; -EMFILE: another worker is to go on, this one can't. -ERESTART: the
- * keeper asks for a reload, and nothing has ended.
+ * keeper asks for a reload, and nothing has ended. -ECANCELED: another keeper is to go on.
  */
 int k2i_loop_run(struct k2i_mount *mount);
 

@@ -41,6 +41,8 @@
 #define FAILURES_MAX 20u
 /* So long after DRAINTIMEOUT a worker that was told to end has ended, unless it is stopped or hangs. */
 #define STUCK_NS (2 * K2I_SECOND_NS)
+/* So long a worker has for its plug-ins to end before another keeper goes on. */
+#define LEAVE_NS (5 * K2I_SECOND_NS)
 /* So many workers in a row can hang before the mount is left to systemd's watchdog. */
 #define HUNG_MAX 2u
 
@@ -59,6 +61,7 @@ static struct {
 	bool reload;          /* is asked for, and no worker has answered */
 	bool forwarded;       /* to the worker */
 	bool offers;          /* systemd may not have all descriptors yet */
+	uint64_t leave_ns;    /* the worker has been told to end for another keeper's, until then; 0: it has not */
 } kept;
 
 /* The worker's answers to whether it serves, which systemd's watchdog wants to know. */
@@ -301,10 +304,10 @@ static void rings_close(struct k2i_mount *mount, bool settled)
 }
 
 /*
- * Another keeper goes on as with a worker that was killed: so this one is, and no more is done here, where the mount would
- * be undone.
+ * The mount is to be left to another keeper: the worker ends when its plug-ins have, which may take a while. Another signal can
+ * end the mount meanwhile.
  */
-static void keeper_leave(const struct k2i_mount *mount, pid_t worker)
+static void leave_begin(const struct k2i_mount *mount, pid_t worker)
 {
 	if (k2i_takeover_offer(mount)) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: it can't be left to another keeper: %s",
@@ -313,8 +316,21 @@ static void keeper_leave(const struct k2i_mount *mount, pid_t worker)
 		return;
 	}
 	k2i_log(K2HFT_LOG_INFO, "mount: %s is left to the next keeper", mount->options->mount_point);
-	(void)kill(worker, SIGKILL);
-	(void)waitpid(worker, NULL, 0);
+	if (signal_forward(worker, SIGUSR2))
+		(void)kill(worker, SIGKILL);
+	kept.leave_ns = k2i_clock_now_ns() + LEAVE_NS;
+}
+
+/* Nothing more is done here: the mount would be undone. */
+static void leave_end(pid_t worker, bool ended)
+{
+	if (!ended && k2i_clock_now_ns() < kept.leave_ns)
+		return;
+	if (!ended) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: the worker, or its plug-ins, have not ended in time: it is killed");
+		(void)kill(worker, SIGKILL);
+		(void)waitpid(worker, NULL, 0);
+	}
 	_exit(EXIT_SUCCESS);
 }
 
@@ -384,22 +400,28 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			order = signal_forward(worker, order);
 		reload_forward(worker);
 		watches = kept.setup.config.settings->reloads_itself && !ending->signal;
+		kept.leave_ns = mount->ending ? 0 : kept.leave_ns;
 		number = signal_wait(signals,
 				     watches || ending->signal || kept.reload != kept.forwarded || kept.offers ||
-					     k2i_daemon_watchdog_ns(),
+					     kept.leave_ns || k2i_daemon_watchdog_ns(),
 				     &info);
 		if (number < 0 && watches)
 			files_look(mount);
 		if (number == SIGCHLD)
 			strangers_reap(worker);
-		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
+		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker) {
+			if (kept.leave_ns && !mount->ending)
+				leave_end(worker, true);
 			return status;
+		}
 		if (number == K2I_SIGNAL_WORD && info.si_pid == worker)
 			word_take(mount, &info, ready_ns);
 		if (kept.offers && *ready_ns && !ending->signal && !mount->ending)
 			kept.offers = descriptors_offer(mount);
 		if (number == SIGUSR2 && !ending->signal && !mount->ending)
-			keeper_leave(mount, worker);
+			leave_begin(mount, worker);
+		if (kept.leave_ns && !mount->ending)
+			leave_end(worker, false);
 		if (!ending->signal)
 			worker_watch(mount, worker, *ready_ns != 0);
 		if (number == SIGUSR1) {
@@ -407,6 +429,7 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			kept.forwarded = false;
 		}
 		if (signal_ends(number)) {
+			kept.leave_ns = 0;
 			order = number;
 			ending_begin(ending, number);
 		}

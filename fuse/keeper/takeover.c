@@ -31,8 +31,8 @@
 #define NAMES_ROOM 4096u
 /* A mount whose keepers die before their worker is ready, so many in a row, is not taken over once more. */
 #define TRIES_MAX 5u
-/* Five seconds for a keeper to go. */
-#define LEAVE_TRIES 250u
+/* Fifteen seconds for a keeper to go: longer than it waits for its worker. */
+#define LEAVE_TRIES 750u
 #define LEAVE_PAUSE_NS 20000000L
 
 /* Descriptors that systemd had for this process; -1. */

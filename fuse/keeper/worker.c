@@ -238,7 +238,7 @@ int k2i_worker_run(struct k2i_mount *mount)
 		k2i_lanes_end(mount);
 	}
 	/* As if it had been killed: who waits, waits for the next one. */
-	if (status == -EMFILE || status == -EFAULT || status == -EAGAIN)
+	if (status == -EMFILE || status == -EFAULT || status == -EAGAIN || status == -ECANCELED)
 		return K2I_STATUS_AGAIN;
 	worker_end(mount);
 	return status ? K2I_STATUS_FAILED : EXIT_SUCCESS;
