@@ -52,8 +52,11 @@ int main(int argc, char **argv)
 		status = k2i_start_check(&options, &mount);
 		if (status == EXIT_SUCCESS)
 			status = run(mount);
-		k2i_start_undo(mount);
 	}
+	/* systemd tries that again, by when somebody may have mended it. */
+	if (status == K2I_STATUS_USAGE && k2i_takeover_waits(mount))
+		status = K2I_STATUS_FAILED;
+	k2i_start_undo(mount);
 	k2i_mount_options_free(&options);
 	return status;
 }

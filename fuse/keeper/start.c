@@ -235,6 +235,8 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 		return K2I_STATUS_FAILED;
 	}
 	status = config_load(*mount, options);
+	if (status && status != -ENOMEM && taken_over)
+		k2i_takeover_refuse(*mount, "its configuration is wrong");
 	if (status == 0 && taken_over && !k2i_takeover_fits(*mount)) {
 		k2i_start_undo(*mount);
 		*mount = NULL;
@@ -284,7 +286,6 @@ static int session_make(struct k2i_mount *mount)
 {
 	struct fuse_args *args = (struct fuse_args *)&mount->options->args;
 
-	mount->kernel.options = k2i_takeover_options(mount->options);
 	fuse_set_log_func(log_take_fuse);
 	mount->kernel.session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
 	if (!mount->kernel.session) { /* it has said which option it does not know */
@@ -297,8 +298,10 @@ static int session_make(struct k2i_mount *mount)
 
 static int mount_point_mount(struct k2i_mount *mount)
 {
-	int flags, status = session_make(mount);
+	int flags, status;
 
+	mount->kernel.options = k2i_takeover_options(mount->options);
+	status = session_make(mount);
 	if (status)
 		return status;
 	if (access("/dev/fuse", F_OK))
@@ -378,6 +381,11 @@ void k2i_start_undo(struct k2i_mount *mount)
 {
 	if (!mount)
 		return;
+	/* It has not failed by dying, so that does not count. */
+	if (k2i_takeover_waits(mount)) {
+		mount->keeper.tries--;
+		return;
+	}
 	k2i_takeover_withdraw();
 	place_give_back(mount);
 	if (mount->kernel.fd >= 0)

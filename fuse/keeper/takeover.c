@@ -185,11 +185,10 @@ void k2i_takeover_withdraw(void)
 /* ---- taking over */
 
 /* By the kernel, which unmounts without asking the mount's server. */
-static void mount_refuse(const char *mount_point, const char *why)
+static void mount_remove(const char *mount_point, const char *why)
 {
 	k2i_log(K2HFT_LOG_ERROR,
-		"%s: the mount of the keeper before can't be taken over: %s: it is made anew; files that are open "
-		"there "
+		"%s: the mount of the keeper before can't be taken over: %s: it is removed; files that are open there "
 		"are to be opened again, and what was neither in a ring's file nor acknowledged is lost",
 		mount_point, why);
 	(void)umount2(mount_point, MNT_DETACH);
@@ -228,7 +227,9 @@ static const char *mount_lacks(const struct k2i_mount *mount, const struct k2i_m
 
 uint64_t k2i_takeover_options(const struct k2i_mount_options *options)
 {
-	uint64_t sign = 0;
+	const unsigned own[] = {options->umask_set,  options->umask_bits, options->uid_set,
+				options->uid_number, options->gid_set,    options->gid_number};
+	uint64_t sign = k2i_hash(own, sizeof(own));
 
 	for (int at = 1; at < options->args.argc; at++)
 		sign = k2i_hash_seeded(options->args.argv[at], strlen(options->args.argv[at]), sign);
@@ -245,6 +246,7 @@ static int mount_inherit(struct k2i_mount *mount, struct k2i_mount_options *opti
 	free(options->mount_point);
 	options->mount_point = resolved;
 	mount->keeper.tries++;
+	mount->keeper.pid = 0;
 	mount->options = options;
 	mount->config = (struct k2i_sender_config){.settings = NULL};
 	mount->settings = NULL;
@@ -288,7 +290,7 @@ struct k2i_mount *k2i_takeover_find(struct k2i_mount_options *options)
 	else if (status != -ENOENT)
 		lack = strerror(-status);
 	if (lack)
-		mount_refuse(options->mount_point, lack);
+		mount_remove(options->mount_point, lack);
 	if (mount && !lack)
 		return mount;
 	k2i_journal_destroy();
@@ -304,18 +306,32 @@ uint64_t k2i_takeover_sign(const struct k2i_mount *mount)
 		     : k2i_hash(mount->options->config, strlen(mount->options->config));
 }
 
+void k2i_takeover_refuse(struct k2i_mount *mount, const char *why)
+{
+	mount_remove(mount->options->mount_point, why);
+	mount->kernel.taken_over = false;
+	offered.of_another = true;
+}
+
 bool k2i_takeover_fits(struct k2i_mount *mount)
 {
 	if (k2i_takeover_sign(mount) != mount->reload.signature) {
-		mount_refuse(mount->options->mount_point, "its configuration has changed since");
-		offered.of_another = true;
+		k2i_takeover_refuse(mount, "its configuration has changed since");
 		return false;
 	}
 	if (k2i_takeover_options(mount->options) != mount->kernel.options)
 		k2i_log(K2HFT_LOG_WARNING,
-			"%s: options of the mount have changed: they count once it is stopped and started",
+			"%s: options of the mount have changed: they count in full once it is stopped and started",
 			mount->options->mount_point);
 	return true;
+}
+
+bool k2i_takeover_waits(const struct k2i_mount *mount)
+{
+	if (mount)
+		return mount->kernel.taken_over && !mount->keeper.pid;
+	found_look();
+	return found.journal >= 0 && found.kernel >= 0 && kernel_has_mount();
 }
 
 /* ---- asking for it */

@@ -29,6 +29,13 @@ struct k2i_mount *k2i_takeover_find(struct k2i_mount_options *options);
  * away from its place; it is to be undone, and another one made.
  */
 bool k2i_takeover_fits(struct k2i_mount *mount);
+/* As there, for this reason. */
+void k2i_takeover_refuse(struct k2i_mount *mount, const char *why);
+/*
+ * Whether a mount that was found still waits for a keeper, since this one has not begun to serve it: the next one can do
+ * better. NULL: this process has not looked for one, and won't.
+ */
+bool k2i_takeover_waits(const struct k2i_mount *mount);
 /* Numbers for the configuration that the mount goes by, whether or not that is a file, and for its options of libfuse. */
 uint64_t k2i_takeover_sign(const struct k2i_mount *mount);
 uint64_t k2i_takeover_options(const struct k2i_mount_options *options);

@@ -33,10 +33,13 @@ class Systemd:
         while True:
             self.store.hear()
 
+    def begin(self, options=""):
+        return self.store.start([f"{BIN}/k2hftfuse", self.point, "-o", f"conf={self.conf}{options}", "-f"],
+                                stderr=open(f"{self.work}/mount.log", "ab"))
+
     def start(self):
         heard = len(self.store.heard)
-        self.keeper = self.store.start([f"{BIN}/k2hftfuse", self.point, "-o", f"conf={self.conf}", "-f"],
-                                       stderr=open(f"{self.work}/mount.log", "ab"))
+        self.keeper = self.begin()
         wait_for("READY=1", lambda: self.keeper.poll() is not None or
                  any(text.startswith("READY=1\n") for text in self.store.heard[heard:]))
         assert self.keeper.poll() is None, self.said()
@@ -256,6 +259,37 @@ def check_anew(work):
     receiver.end()
 
 
+def check_waits(work):
+    """Starts fail, since the command line is wrong or an OUTPUTFILE can't be had: the mount waits for one that is right. It
+    is gone, and that is said, if the configuration is wrong."""
+    receiver = Receiver(work)
+    systemd = Systemd(work)
+    configure(systemd, [receiver.port], rule=f"OUTPUTFILE = {work}/copy")
+    systemd.start()
+    systemd.complete()
+    held = Held(f"{systemd.point}/held.log")
+    assert held.write("begun, ") == 0
+    systemd.leave()
+    os.rename(f"{work}/copy", f"{work}/copied")
+    os.mkdir(f"{work}/copy")
+    for options in (",umask=9", ",nonsense", "", "", "", "", ""):
+        assert systemd.begin(options).wait(WAIT_S) == 1, systemd.said()
+    os.rmdir(f"{work}/copy")
+    systemd.start()
+    assert "taken over" in systemd.said() and "options" not in systemd.said().split("Is a directory")[-1], systemd.said()
+    assert held.write("ended\\n") == 0
+    systemd.leave()
+    configure(systemd, [receiver.port], more="NONSENSE = 1")
+    assert systemd.begin().wait(WAIT_S) == 2
+    assert "its configuration is wrong" in systemd.said() and not os.path.ismount(systemd.point), systemd.said()
+    # As systemd does for a unit that is not started again.
+    for fds in systemd.store.kept.values():
+        os.close(fds[0])
+    held.close()
+    assert content(f"{work}/out/held.log") == content(f"{work}/copied") + content(f"{work}/copy") == b"begun, ended\n"
+    receiver.end()
+
+
 def check_alone(work):
     """Without systemd the keeper stays."""
     receiver = Receiver(work)
@@ -296,7 +330,7 @@ def main():
         print("SKIP: this kernel can't send requests again (Linux 6.9 can)")
         return 77
     processes = [multiprocessing.Process(target=run, args=(check,))
-                 for check in (check_writers, check_away, check_plugin, check_anew, check_alone)]
+                 for check in (check_writers, check_away, check_plugin, check_anew, check_waits, check_alone)]
     for process in processes:
         process.start()
     for process in processes:
