@@ -123,29 +123,6 @@ int k2i_journal_look(int fd, uint64_t layout)
 	return head[0] != layout || head[1] != (uint64_t)info.st_size ? -EINVAL : 0;
 }
 
-int k2i_journal_take(int fd, uint64_t layout, void **first)
-{
-	int status = k2i_journal_look(fd, layout);
-	struct stat info;
-	void *mapped;
-
-	if (status)
-		return status;
-	if (fstat(fd, &info))
-		return -errno;
-	mapped = mmap(STORE_ADDRESS, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	if (mapped != STORE_ADDRESS) {
-		(void)munmap(mapped, (size_t)info.st_size);
-		return -EADDRINUSE;
-	}
-	store = mapped;
-	descriptor = fd;
-	*first = (struct block *)(void *)store->blocks + 1;
-	return 0;
-}
-
 void k2i_journal_destroy(void)
 {
 	if (store) {
@@ -157,17 +134,6 @@ void k2i_journal_destroy(void)
 	store = NULL;
 	descriptor = -1;
 	freed_first = NULL;
-}
-
-void k2i_journal_wait(bool have)
-{
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	while (descriptor >= 0 && fcntl(descriptor, F_SETLKW, &whole) && errno == EINTR)
-		continue;
-	whole.l_type = F_UNLCK;
-	if (descriptor >= 0 && !have)
-		(void)fcntl(descriptor, F_SETLK, &whole);
 }
 
 /* ---- the journal */
@@ -358,6 +324,49 @@ void k2i_journal_settle(const struct k2hft_ring *const rings[])
 	if (word_get(&store->word) & ~WORD_ANSWERED)
 		put_back();
 	K2I_CRASH(mount_settled);
+}
+
+/* ---- another keeper */
+
+/* A process's locks end with it. */
+static void memory_lock(int type)
+{
+	struct flock whole = {.l_type = (short)type, .l_whence = SEEK_SET};
+
+	while (descriptor >= 0 && fcntl(descriptor, F_SETLKW, &whole) && errno == EINTR)
+		continue;
+}
+
+int k2i_journal_take(int fd, uint64_t layout, void **first)
+{
+	int status = k2i_journal_look(fd, layout);
+	struct stat info;
+	void *mapped;
+
+	if (status)
+		return status;
+	if (fstat(fd, &info))
+		return -errno;
+	mapped = mmap(STORE_ADDRESS, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	if (mapped != STORE_ADDRESS) {
+		(void)munmap(mapped, (size_t)info.st_size);
+		return -EADDRINUSE;
+	}
+	store = mapped;
+	descriptor = fd;
+	memory_lock(F_WRLCK);
+	memory_lock(F_UNLCK);
+	if (!(word_get(&store->position) & POSITION_SET))
+		k2i_journal_undo();
+	*first = (struct block *)(void *)store->blocks + 1;
+	return 0;
+}
+
+void k2i_journal_have(void)
+{
+	memory_lock(F_WRLCK);
 }
 
 /* ---- memory */

@@ -29,13 +29,14 @@ void k2i_journal_destroy(void);
 int k2i_journal_descriptor(void);
 /*
  * Whether the memory of `fd` can be taken over: 0, -ENOENT its mount has ended, -EINVAL another layout, -EIO. Taken over, it
- * is this process's, as if it had been created here, with the descriptor; `*first` is what was allocated first.
+ * is this process's, as if it had been created here, with the descriptor, when no other process has it to itself any more;
+ * `*first` is what was allocated first. A step that was not done is put back, unless it is for a ring to say whether it was.
  * -EADDRINUSE, or -errno: it can't be mapped.
  */
 int k2i_journal_look(int fd, uint64_t layout);
 int k2i_journal_take(int fd, uint64_t layout, void **first);
-/* Waits until no other process has the memory to itself; `have`: from then on this one has, until it ends. */
-void k2i_journal_wait(bool have);
+/* The memory is this process's alone until it ends; waits while it is another's. */
+void k2i_journal_have(void);
 
 /* Memory of any content; NULL. Freed memory stays as it is until the step is done. */
 void *k2i_journal_alloc(size_t bytes);

@@ -57,16 +57,15 @@ static void lane_drop(struct k2i_mount_lane *lane)
 	lane->ring = NULL;
 }
 
-static int ring_hand_over(const struct k2i_mount *mount, struct k2i_mount_lane *lane)
+static int ring_hand_over(const struct k2i_mount *mount, const struct k2i_mount_lane *lane)
 {
-	int kept = k2hft_ring_keep(lane->ring), number;
+	int kept = k2hft_ring_keep(lane->ring), status;
 
 	if (kept < 0)
 		return kept;
-	number = k2i_handover_give(mount, kept);
+	status = k2i_handover_give(mount, lane->index, kept);
 	(void)close(kept);
-	lane->ring_fd = number < 0 ? -1 : number;
-	return number < 0 ? number : 0;
+	return status;
 }
 
 static int ring_prepare(struct k2i_mount *mount, const struct k2i_setup *setup, struct k2i_mount_lane *lane,

@@ -11,10 +11,13 @@
 
 #include "app/program/daemon.h"
 #include "fuse/base/mount.h"
+#include "fuse/keeper/takeover.h"
 #include "fuse/keeper/worker.h"
 
 /* The keeper does next to nothing, so it has long answered by then. */
 #define ANSWER_MS 10000
+/* A text of one character says which lane's ring it is. */
+#define LANE_FIRST 1
 
 enum { KEEPER, WORKER };
 static int ends[2] = {-1, -1};
@@ -25,14 +28,13 @@ int k2i_handover_open(void)
 }
 
 /* -1: there is none. */
-static int descriptor_receive(void)
+static int descriptor_receive(unsigned char *lane)
 {
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
-	char byte;
-	struct iovec data = {.iov_base = &byte, .iov_len = 1};
+	struct iovec data = {.iov_base = lane, .iov_len = 1};
 	struct msghdr message = {
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
 	const struct cmsghdr *header;
@@ -47,25 +49,28 @@ static int descriptor_receive(void)
 	return descriptor;
 }
 
-void k2i_handover_take(void)
+void k2i_handover_take(struct k2i_mount *mount)
 {
-	int descriptor = descriptor_receive();
+	unsigned char lane;
+	int descriptor = descriptor_receive(&lane);
 
-	if (send(ends[KEEPER], &descriptor, sizeof(descriptor), 0) != (ssize_t)sizeof(descriptor) && descriptor >= 0)
-		(void)close(descriptor);
+	/* systemd has it before the lane is used: from then on no keeper can go on without it. */
+	if (descriptor >= 0) {
+		mount->lanes.lane[lane - LANE_FIRST].ring_fd = descriptor;
+		k2i_takeover_offer_ring(&mount->lanes.lane[lane - LANE_FIRST]);
+	}
+	(void)send(ends[KEEPER], &descriptor, sizeof(descriptor), 0);
 }
 
 void k2i_handover_reset(void)
 {
+	unsigned char lane;
 	int descriptor;
 
-	while ((descriptor = descriptor_receive()) >= 0)
+	while ((descriptor = descriptor_receive(&lane)) >= 0)
 		(void)close(descriptor);
-	/* An answer that nobody has read was told in vain. */
-	while (recv(ends[WORKER], &descriptor, sizeof(descriptor), 0) == (ssize_t)sizeof(descriptor)) {
-		if (descriptor >= 0)
-			(void)close(descriptor);
-	}
+	while (recv(ends[WORKER], &descriptor, sizeof(descriptor), 0) == (ssize_t)sizeof(descriptor))
+		continue;
 }
 
 int k2i_worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
@@ -73,10 +78,11 @@ int k2i_worker_say(const struct k2i_mount *mount, enum k2i_worker_word word)
 	return sigqueue(mount->keeper.pid, K2I_SIGNAL_WORD, (union sigval){.sival_int = (int)word}) ? -errno : 0;
 }
 
-int k2i_handover_give(const struct k2i_mount *mount, int descriptor)
+int k2i_handover_give(const struct k2i_mount *mount, unsigned lane, int descriptor)
 {
+	const char text[] = {(char)(LANE_FIRST + lane), '\0'};
 	struct pollfd answer = {.fd = ends[WORKER], .events = POLLIN};
-	int status = k2i_daemon_descriptor_send(ends[WORKER], NULL, 0, "-", descriptor), number;
+	int status = k2i_daemon_descriptor_send(ends[WORKER], NULL, 0, text, descriptor), number;
 
 	if (status == 0)
 		status = k2i_worker_say(mount, K2I_WORD_RING);
@@ -85,5 +91,5 @@ int k2i_handover_give(const struct k2i_mount *mount, int descriptor)
 	if (poll(&answer, 1, ANSWER_MS) != 1 ||
 	    recv(ends[WORKER], &number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -ETIMEDOUT;
-	return number < 0 ? -EMFILE : number;
+	return number < 0 ? -EMFILE : 0;
 }

@@ -15,11 +15,11 @@ struct k2i_mount;
 int k2i_handover_open(void);
 /* The keeper: what a worker that died has handed over without an answer is closed, and no answer is left. */
 void k2i_handover_reset(void);
-/* The keeper, when the worker says so: takes what there is, and answers. */
-void k2i_handover_take(void);
+/* The keeper, when the worker says so: takes what there is, has systemd keep it, too, and answers. */
+void k2i_handover_take(struct k2i_mount *mount);
 /* In the worker. -errno: no signal can be queued. */
 int k2i_worker_say(const struct k2i_mount *mount, enum k2i_worker_word word);
-/* The worker: the keeper's number, or -errno. The descriptor stays the worker's, too. */
-int k2i_handover_give(const struct k2i_mount *mount, int descriptor);
+/* The worker: 0, the lane has the keeper's number, or -errno. The descriptor stays the worker's, too. */
+int k2i_handover_give(const struct k2i_mount *mount, unsigned lane, int descriptor);
 
 #endif

@@ -128,6 +128,18 @@ static bool signal_ends(int number)
 	return at < END_SIGNALS;
 }
 
+/* Signals that nobody has taken yet. */
+static bool signals_ask_end(void)
+{
+	sigset_t pending;
+	bool asked = false;
+
+	(void)sigpending(&pending);
+	for (size_t at = 0; at < END_SIGNALS; at++)
+		asked = asked || sigismember(&pending, end_signals[at]) == 1;
+	return asked;
+}
+
 static void log_lost(const struct k2i_mount *mount)
 {
 	if (*mount->lanes.ring_files[mount->lanes.taker[0]])
@@ -145,8 +157,10 @@ static void ending_begin(struct ending *ending, int number)
 	/* The second signal ends the worker's wait. */
 	uint64_t wait_s = ending->signal && number ? 0 : kept.setup.config.settings->drain_timeout_s;
 
-	if (number)
+	if (number) {
 		k2i_daemon_stopping();
+		k2i_takeover_withdraw();
+	}
 	k2i_daemon_status("ends, when everything is acknowledged, or after DRAINTIMEOUT");
 	ending->signal = number ? number : ending->signal;
 	ending->kill_ns = k2i_clock_now_ns() + wait_s * K2I_SECOND_NS + STUCK_NS;
@@ -347,7 +361,7 @@ static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *
 	kept.offers = true;
 	switch ((enum k2i_worker_word)info->si_value.sival_int) {
 	case K2I_WORD_RING:
-		k2i_handover_take();
+		k2i_handover_take(mount);
 		return;
 	case K2I_WORD_LANES:
 		rings_close(mount, false);
@@ -418,7 +432,7 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			word_take(mount, &info, ready_ns);
 		if (kept.offers && *ready_ns && !ending->signal && !mount->ending)
 			kept.offers = descriptors_offer(mount);
-		if (number == SIGUSR2 && !ending->signal && !mount->ending)
+		if (number == SIGUSR2 && !ending->signal && !mount->ending && !signals_ask_end())
 			leave_begin(mount, worker);
 		if (kept.leave_ns && !mount->ending)
 			leave_end(worker, false);
@@ -492,10 +506,8 @@ static int worker_live(struct k2i_mount *mount, struct ending *ending, const sig
 
 	mount->keeper.workers++;
 	worker = fork();
-	if (worker == 0) { /* what main has to undo is the keeper's */
-		k2i_setup_use(mount, &kept.setup);
-		_exit(k2i_worker_run(mount));
-	}
+	if (worker == 0) /* what main has to undo is the keeper's */
+		_exit(k2i_worker_run(mount, &kept.setup));
 	if (worker > 0)
 		return worker_wait(mount, worker, ending, signals, ready_ns);
 	mount->keeper.workers--;
@@ -504,18 +516,6 @@ static int worker_live(struct k2i_mount *mount, struct ending *ending, const sig
 	k2i_log(K2HFT_LOG_ERROR,
 		"mount: workers are in another namespace of pids, which has ended: unshare(1) needs --fork");
 	return K2I_STATUS_FAILED << 8;
-}
-
-/* Nobody takes a signal while there is no worker. */
-static bool signals_ask_end(void)
-{
-	sigset_t pending;
-	bool asked = false;
-
-	(void)sigpending(&pending);
-	for (size_t at = 0; at < END_SIGNALS; at++)
-		asked = asked || sigismember(&pending, end_signals[at]) == 1;
-	return asked;
 }
 
 /*

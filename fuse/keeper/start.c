@@ -185,6 +185,7 @@ static struct k2i_mount *mount_make(const struct k2i_mount_options *options)
 	k2i_setup_name(options->config, made->reload.told.file, sizeof(made->reload.told.file));
 	made->keeper.started_ns = k2i_clock_now_ns();
 	made->kernel.fd = made->kernel.place_fd = -1;
+	made->kernel.follows_dead = k2i_takeover_given();
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
 		made->lanes.lane[at] = (struct k2i_mount_lane){.index = at, .state = K2I_LANE_FREE, .ring_fd = -1};
 	return made;
@@ -377,15 +378,8 @@ int k2i_start_mount(struct k2i_mount *mount)
 	return status;
 }
 
-void k2i_start_undo(struct k2i_mount *mount)
+static void mount_undo(struct k2i_mount *mount)
 {
-	if (!mount)
-		return;
-	/* It has not failed by dying, so that does not count. */
-	if (k2i_takeover_waits(mount)) {
-		mount->keeper.tries--;
-		return;
-	}
 	k2i_takeover_withdraw();
 	place_give_back(mount);
 	if (mount->kernel.fd >= 0)
@@ -397,9 +391,20 @@ void k2i_start_undo(struct k2i_mount *mount)
 			(void)close(mount->lanes.lane[at].ring_fd);
 	}
 	k2i_nodes_free(mount->nodes);
+	k2i_journal_destroy();
+}
+
+void k2i_start_undo(struct k2i_mount *mount)
+{
+	if (!mount)
+		return;
 	k2i_outputfiles_close(mount->outputfiles);
 	k2i_rules_free(mount->rules);
 	if (mount->settings)
 		k2i_sender_config_free(&mount->config);
-	k2i_journal_destroy();
+	/* It has not failed by dying, so that does not count. */
+	if (k2i_takeover_waits(mount))
+		mount->keeper.tries--;
+	else
+		mount_undo(mount);
 }

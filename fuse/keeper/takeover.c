@@ -19,6 +19,7 @@
 #include "app/program/daemon.h"
 #include "base/hash.h"
 #include "fuse/base/journal.h"
+#include "fuse/base/mount_point.h"
 #include "fuse/base/options.h"
 #include "fuse/keeper/parts.h"
 #include "fuse/keeper/setup.h"
@@ -41,9 +42,10 @@ static struct {
 } found;
 /* systemd has copies of them. */
 static struct {
-	bool mount, of_another;
+	bool mount;
 	uint64_t rings; /* by lane */
 } offered;
+static bool given; /* by systemd, to this process */
 
 uint64_t k2i_takeover_layout(void)
 {
@@ -94,11 +96,19 @@ static void found_look(void)
 	for (int fd = K2I_DAEMON_DESCRIPTORS_FIRST; count > 0 && rest; fd++, count--) {
 		int *place = found_named(strsep(&rest, ":"));
 
+		given = offered.mount = true;
 		if (place && *place < 0)
 			*place = fd;
 		else
 			(void)close(fd);
 	}
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
+		offered.rings |= found.rings[at] >= 0 ? UINT64_C(1) << at : 0;
+}
+
+bool k2i_takeover_given(void)
+{
+	return given;
 }
 
 static void found_close(int *fd)
@@ -108,10 +118,10 @@ static void found_close(int *fd)
 	*fd = -1;
 }
 
-/* They are of another mount than this process is to have: systemd is to forget them, when it can be told. */
+/* They are of another mount than this process is to have. */
 static void found_give_up(void)
 {
-	offered.of_another = true;
+	k2i_takeover_withdraw();
 	found_close(&found.journal);
 	found_close(&found.kernel);
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
@@ -145,8 +155,6 @@ int k2i_takeover_offer(const struct k2i_mount *mount)
 {
 	int journal = k2i_journal_descriptor(), status = 0;
 
-	if (offered.of_another)
-		k2i_takeover_withdraw();
 	if (!mount->kernel.init_bytes)
 		return -EAGAIN;
 	/* libfuse unmounts for a user, and only what it has mounted itself. */
@@ -163,42 +171,58 @@ int k2i_takeover_offer(const struct k2i_mount *mount)
 	return status == -ENOTCONN ? -ENOTSUP : status;
 }
 
+void k2i_takeover_offer_ring(const struct k2i_mount_lane *lane)
+{
+	if (offered.mount)
+		(void)ring_offer(lane);
+}
+
 void k2i_takeover_withdraw(void)
 {
 	char name[32];
 
-	if (!offered.mount && !offered.of_another)
+	int status;
+
+	if (!offered.mount)
 		return;
-	/* Nobody can be told yet. */
-	if (k2i_daemon_descriptor_drop(NAME_JOURNAL))
-		return;
-	(void)k2i_daemon_descriptor_drop(NAME_KERNEL);
-	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
+	status = k2i_daemon_descriptor_drop(NAME_JOURNAL);
+	if (status == 0)
+		status = k2i_daemon_descriptor_drop(NAME_KERNEL);
+	for (unsigned at = 0; status == 0 && at < K2I_LANE_COUNT_MAX; at++) {
 		ring_name(at, name);
-		if (offered.of_another || offered.rings >> at & 1)
-			(void)k2i_daemon_descriptor_drop(name);
+		if (offered.rings >> at & 1)
+			status = k2i_daemon_descriptor_drop(name);
 	}
-	offered.mount = offered.of_another = false;
+	offered.mount = false;
 	offered.rings = 0;
 }
 
 /* ---- taking over */
 
-/* By the kernel, which unmounts without asking the mount's server. */
-static void mount_remove(const char *mount_point, const char *why)
+/*
+ * By the kernel, which unmounts without asking the mount's server. `kernel`: NULL, the mount is of the same unit, but it is not
+ * known which one it is.
+ */
+static void mount_remove(const struct k2i_kernel *kernel, const char *mount_point, const char *why)
 {
+	dev_t device = 0;
+
 	k2i_log(K2HFT_LOG_ERROR,
 		"%s: the mount of the keeper before can't be taken over: %s: it is removed; files that are open there "
 		"are to be opened again, and what was neither in a ring's file nor acknowledged is lost",
 		mount_point, why);
-	(void)umount2(mount_point, MNT_DETACH);
+	if (kernel)
+		mount_point = kernel->mount_point;
+	(void)k2i_mount_point_device(AT_FDCWD, mount_point, AT_NO_AUTOMOUNT, &device);
+	if (!kernel || device == kernel->device)
+		(void)umount2(mount_point, MNT_DETACH);
 }
 
 static bool kernel_has_mount(void)
 {
 	struct pollfd kernel = {.fd = found.kernel};
 
-	return poll(&kernel, 1, 0) == 0;
+	return found.kernel >= 0 && poll(&kernel, 1, 0) == 0;
 }
 
 static const char *rings_lack(const struct k2i_mount *mount)
@@ -206,7 +230,7 @@ static const char *rings_lack(const struct k2i_mount *mount)
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
 		const struct k2i_mount_lane *lane = &mount->lanes.lane[at];
 
-		if (lane->ring_fd >= 0 && lane->state != K2I_LANE_ENDED && found.rings[at] < 0)
+		if (lane->ring_fd >= 0 && k2i_lane_used(lane) && found.rings[at] < 0)
 			return "systemd did not have all of its rings yet";
 	}
 	return NULL;
@@ -256,43 +280,44 @@ static int mount_inherit(struct k2i_mount *mount, struct k2i_mount_options *opti
 	mount->kernel.taken_over = true;
 	mount->kernel.fd = found.kernel;
 	mount->kernel.place_fd = -1;
-	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++) {
+	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
 		mount->lanes.lane[at].ring_fd = found.rings[at];
-		if (found.rings[at] >= 0)
-			offered.rings |= UINT64_C(1) << at;
-	}
-	offered.mount = true;
 	return 0;
+}
+
+/* `*mount`: NULL, it is not known. */
+static const char *mount_take(struct k2i_mount_options *options, struct k2i_mount **mount)
+{
+	void *first;
+	int status = found.journal < 0 ? -ENOENT : k2i_journal_take(found.journal, k2i_takeover_layout(), &first);
+	const char *lack;
+
+	if (status == -ENOENT)
+		return "its keeper was about to end it";
+	if (status)
+		return status == -EINVAL ? "it is of another version" : strerror(-status);
+	found.journal = -1; /* the journal's */
+	*mount = first;
+	lack = mount_lacks(*mount, options);
+	if (!lack && mount_inherit(*mount, options))
+		lack = strerror(ENOMEM);
+	return lack;
 }
 
 struct k2i_mount *k2i_takeover_find(struct k2i_mount_options *options)
 {
 	struct k2i_mount *mount = NULL;
-	const char *lack = NULL;
-	void *first;
-	int status;
+	const char *lack;
 
 	found_look();
-	if (found.journal < 0 && found.kernel < 0)
+	if (!offered.mount)
 		return NULL;
-	status = found.journal < 0 || found.kernel < 0 || !kernel_has_mount()
-			 ? -ENOENT
-			 : k2i_journal_take(found.journal, k2i_takeover_layout(), &first);
-	if (status == 0) {
-		found.journal = -1; /* the journal's */
-		k2i_journal_wait(false);
-		mount = first;
-		lack = mount_lacks(mount, options);
-		if (!lack && mount_inherit(mount, options))
-			lack = strerror(ENOMEM);
-	} else if (status == -EINVAL)
-		lack = "it is of another version";
-	else if (status != -ENOENT)
-		lack = strerror(-status);
-	if (lack)
-		mount_remove(options->mount_point, lack);
-	if (mount && !lack)
-		return mount;
+	if (kernel_has_mount()) {
+		lack = mount_take(options, &mount);
+		if (!lack)
+			return mount;
+		mount_remove(mount ? &mount->kernel : NULL, options->mount_point, lack);
+	}
 	k2i_journal_destroy();
 	found_give_up();
 	return NULL;
@@ -308,9 +333,8 @@ uint64_t k2i_takeover_sign(const struct k2i_mount *mount)
 
 void k2i_takeover_refuse(struct k2i_mount *mount, const char *why)
 {
-	mount_remove(mount->options->mount_point, why);
+	mount_remove(&mount->kernel, mount->options->mount_point, why);
 	mount->kernel.taken_over = false;
-	offered.of_another = true;
 }
 
 bool k2i_takeover_fits(struct k2i_mount *mount)
@@ -331,7 +355,7 @@ bool k2i_takeover_waits(const struct k2i_mount *mount)
 	if (mount)
 		return mount->kernel.taken_over && !mount->keeper.pid;
 	found_look();
-	return found.journal >= 0 && found.kernel >= 0 && kernel_has_mount();
+	return found.journal >= 0 && kernel_has_mount();
 }
 
 /* ---- asking for it */

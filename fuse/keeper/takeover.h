@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct k2i_mount;
+struct k2i_mount_lane;
 struct k2i_mount_options;
 
 /*
@@ -24,6 +25,8 @@ uint64_t k2i_takeover_layout(void);
 
 /* The mount that a keeper has left for this process to serve; NULL: there is none. To be called once. */
 struct k2i_mount *k2i_takeover_find(struct k2i_mount_options *options);
+/* There was one: what systemd has of its rings is open for a moment after the mount was given up. */
+bool k2i_takeover_given(void);
 /*
  * With the configuration read: whether it is the one that the mount goes by. `false`: that is logged, and the mount is taken
  * away from its place; it is to be undone, and another one made.
@@ -45,6 +48,8 @@ uint64_t k2i_takeover_options(const struct k2i_mount_options *options);
  * over; -EAGAIN, before the kernel has said what it can, or another error: to be called again.
  */
 int k2i_takeover_offer(const struct k2i_mount *mount);
+/* The same for a ring that is new, if systemd has the mount. */
+void k2i_takeover_offer_ring(const struct k2i_mount_lane *lane);
 /* Has systemd keep nothing: the mount ends with this keeper. */
 void k2i_takeover_withdraw(void);
 

@@ -21,6 +21,7 @@
 #include "fuse/keeper/handover.h"
 #include "fuse/keeper/lanes.h"
 #include "fuse/keeper/reload.h"
+#include "fuse/keeper/setup.h"
 #include "fuse/keeper/start.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/device/drain.h"
@@ -165,8 +166,6 @@ static void worker_begin(struct k2i_mount *mount)
 	mount->feeder = NULL;
 	mount->probes->first = NULL;
 	mount->deferred_requests->first = NULL;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	k2i_journal_wait(true);
 }
 
 static int worker_start(struct k2i_mount *mount)
@@ -211,16 +210,20 @@ static void log_begin(const struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %u receivers", mount->options->mount_point, mount->lanes.takers);
 }
 
-int k2i_worker_run(struct k2i_mount *mount)
+int k2i_worker_run(struct k2i_mount *mount, const struct k2i_setup *setup)
 {
 	int status;
 
-	worker_begin(mount);
+	/* In the memory nothing is changed by whoever has lost its keeper, since another can have it. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != mount->keeper.pid) {
 		k2i_log(K2HFT_LOG_ERROR,
 			"mount: the keeper has ended, or is in another namespace of pids: unshare(1) needs --fork");
 		return K2I_STATUS_FAILED;
 	}
+	k2i_journal_have();
+	k2i_setup_use(mount, setup);
+	worker_begin(mount);
 	status = worker_start(mount);
 	if (status && mount->keeper.begun)
 		return status == -EAGAIN ? K2I_STATUS_SHORT : K2I_STATUS_AGAIN;

@@ -17,11 +17,12 @@ enum k2i_worker_word {
 };
 
 struct k2i_mount;
+struct k2i_setup;
 
 /*
  * The process that serves a mount until it has ended: rings, clients, requests. It goes on where another that died left
  * off. Returns its exit status.
  */
-int k2i_worker_run(struct k2i_mount *mount);
+int k2i_worker_run(struct k2i_mount *mount, const struct k2i_setup *setup);
 
 #endif

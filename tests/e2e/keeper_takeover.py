@@ -73,7 +73,8 @@ def configure(systemd, ports, more="", rule=""):
     with open(systemd.conf, "w", encoding="utf-8") as file:
         for port in ports:
             file.write(f"[SVRNODE]\nNAME = 127.0.0.1\nPORT = {port}\n")
-        file.write(f"[K2HFTFUSE]\nK2HTYPE = mem\n{more}\n[K2HFTFUSE_RULE_DIR]\nTARGET = /\nTRUNS = yes\nDEFAULTALL = ALLOW\n{rule}")
+        file.write(f"[K2HFTFUSE]\nK2HTYPE = {'file' if 'K2HFILE' in more else 'mem'}\n{more}\n"
+                   f"[K2HFTFUSE_RULE_DIR]\nTARGET = /\nTRUNS = yes\nDEFAULTALL = ALLOW\n{rule}")
 
 
 # The process that has the kernel's connection opens nothing on the mount itself: it would wait for itself.
@@ -96,7 +97,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
     piece = numbers.randbytes(numbers.choice((3, 100, 5000))).replace(b"\\n", b"\\r\\n")
     assert file.write(piece) == len(piece)
     print(len(piece), flush=True)
-    time.sleep(0.001) # fsync(2) of another file waits for all of this one, too
+    time.sleep(float(sys.argv[3]))
 """
 
 
@@ -118,10 +119,10 @@ class Held:
 
 class Writer(threading.Thread):
     """Of a process that writes to a file, in pieces that end anywhere."""
-    def __init__(self, path, seed):
+    def __init__(self, path, seed, pause_s=0.0):
         super().__init__(daemon=True)
         self.seed, self.pieces, self.bytes = str(seed), 0, 0
-        self.process = subprocess.Popen([sys.executable, "-c", WRITES, path, self.seed], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, "-c", WRITES, path, self.seed, str(pause_s)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.start()
 
@@ -152,7 +153,8 @@ def check_writers(work):
     systemd.complete(rings=2)
     idle = Held(f"{systemd.point}/idle.log")
     assert idle.write("begun, ") == 0
-    writers = [Writer(f"{systemd.point}/{number}.log", number) for number in range(4)]
+    # fsync(2) of another file waits for all of these, too.
+    writers = [Writer(f"{systemd.point}/{number}.log", number, pause_s=0.001) for number in range(4)]
     device = os.stat(systemd.point).st_dev
     for turn in range(6):
         time.sleep(random.random() / 5)
@@ -228,24 +230,29 @@ def check_plugin(work):
 
 
 def check_anew(work):
-    """Another version's memory, or configuration: it is said, the old mount is gone, and the new one works."""
+    """Another version's memory, or configuration, or an end that was begun: it is said, the old mount is gone, and the new one
+    works, with the same ring's file."""
     receiver = Receiver(work)
     systemd = Systemd(work)
-    configure(systemd, [receiver.port])
-    for number, why in enumerate(("another version", "configuration has changed")):
+    ring = f"K2HFILE = {work}/ring\n"
+    configure(systemd, [receiver.port], more=ring)
+    for number, why in enumerate(("another version", "configuration has changed", "about to end")):
         systemd.start()
         systemd.complete()
         old = Held(f"{systemd.point}/old{number}.log")
         assert old.write("old\\n") == 0
-        if number:
+        if number == 1:
             systemd.leave()
-            configure(systemd, [receiver.port], more="DRAINTIMEOUT = 7")
+            configure(systemd, [receiver.port], more=ring + "DRAINTIMEOUT = 7")
         else:
-            os.pwrite(systemd.store.kept["k2hft-journal"][0], b"another.", 0)
-            asked = systemd.ask()
-            assert asked.returncode == 1 and "another version" in asked.stderr, asked
+            if number == 0:
+                os.pwrite(systemd.store.kept["k2hft-journal"][0], b"another.", 0)
+                asked = systemd.ask()
+                assert asked.returncode == 1 and "another version" in asked.stderr, asked
             systemd.keeper.kill()
             systemd.keeper.wait()
+        if number == 2:
+            os.close(systemd.store.kept.pop("k2hft-journal")[0])
         systemd.start()
         assert why in systemd.said(), systemd.said()
         systemd.complete()
@@ -282,11 +289,31 @@ def check_waits(work):
     configure(systemd, [receiver.port], more="NONSENSE = 1")
     assert systemd.begin().wait(WAIT_S) == 2
     assert "its configuration is wrong" in systemd.said() and not os.path.ismount(systemd.point), systemd.said()
-    # As systemd does for a unit that is not started again.
-    for fds in systemd.store.kept.values():
-        os.close(fds[0])
+    wait_for("systemd keeps nothing", lambda: not systemd.store.kept)
     held.close()
     assert content(f"{work}/out/held.log") == content(f"{work}/copied") + content(f"{work}/copy") == b"begun, ended\n"
+    receiver.end()
+
+
+def check_ends(work):
+    """A keeper that is killed while it ends its mount leaves nothing to take over: the next one's mount is there to stay."""
+    receiver = Receiver(work)
+    systemd = Systemd(work)
+    configure(systemd, [receiver.port])
+    systemd.start()
+    systemd.complete()
+    receiver.process.send_signal(signal.SIGSTOP)
+    subprocess.run(["sh", "-c", 'echo waits >>"$0/waits.log"', systemd.point], check=True)
+    systemd.keeper.terminate()
+    wait_for("systemd has nothing", lambda: not systemd.store.kept)
+    systemd.keeper.kill()
+    systemd.keeper.wait()
+    receiver.process.send_signal(signal.SIGCONT)
+    systemd.start()
+    stays = Held(f"{systemd.point}/stays.log")
+    assert stays.write("stays\\n") == 0, systemd.said()
+    stays.close()
+    systemd.end()
     receiver.end()
 
 
@@ -330,7 +357,7 @@ def main():
         print("SKIP: this kernel can't send requests again (Linux 6.9 can)")
         return 77
     processes = [multiprocessing.Process(target=run, args=(check,))
-                 for check in (check_writers, check_away, check_plugin, check_anew, check_waits, check_alone)]
+                 for check in (check_writers, check_away, check_plugin, check_anew, check_waits, check_ends, check_alone)]
     for process in processes:
         process.start()
     for process in processes:

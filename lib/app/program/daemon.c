@@ -37,7 +37,10 @@ static bool to_journal;       /* systemd reads standard error, and a level in fr
 static atomic_bool to_syslog; /* a mount's client logs already when its server leaves the terminal */
 static int parent_fd = -1;    /* where a parent waits for a status byte */
 static bool detached, ready;
-/* From k2i_daemon_ready on: where systemd listens, if it does, and how long it waits for a sign of life; 0: for none. */
+/*
+ * From k2i_daemon_ready or k2i_daemon_descriptor_drop on: where systemd listens, if it does, and how long it waits for a sign
+ * of life; 0: for none.
+ */
 static struct {
 	struct sockaddr_un address;
 	socklen_t address_bytes;
@@ -449,8 +452,8 @@ int k2i_daemon_descriptor_send(int to, const struct sockaddr_un *address, unsign
 				 .msg_namelen = address_bytes,
 				 .msg_iov = &data,
 				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
+				 .msg_control = fd < 0 ? NULL : &control,
+				 .msg_controllen = fd < 0 ? 0 : sizeof(control)};
 
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
@@ -459,8 +462,8 @@ int k2i_daemon_descriptor_send(int to, const struct sockaddr_un *address, unsign
 	return sendmsg(to, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* systemd reads as fast as it can, but only so many messages at once wait for it. */
-int k2i_daemon_descriptor_keep(const char *name, int fd)
+/* systemd reads as fast as it can, but only so many messages at once wait for it. `fd`: -1, none. */
+static int systemd_ask(const char *what, const char *name, int fd)
 {
 	const struct timeval patience = {.tv_sec = KEEP_WAIT_S};
 	int to = systemd.address_bytes ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, status;
@@ -468,7 +471,7 @@ int k2i_daemon_descriptor_keep(const char *name, int fd)
 
 	if (to < 0)
 		return systemd.address_bytes ? -errno : -ENOTCONN;
-	(void)snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+	(void)snprintf(text, sizeof(text), "%s=1\nFDNAME=%s", what, name);
 	status = setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ? -errno : 0;
 	if (status == 0)
 		status = k2i_daemon_descriptor_send(to, &systemd.address, systemd.address_bytes, text, fd);
@@ -476,13 +479,15 @@ int k2i_daemon_descriptor_keep(const char *name, int fd)
 	return status;
 }
 
+int k2i_daemon_descriptor_keep(const char *name, int fd)
+{
+	return systemd_ask("FDSTORE", name, fd);
+}
+
 int k2i_daemon_descriptor_drop(const char *name)
 {
-	char text[128];
-
-	(void)snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name);
-	systemd_tell(text);
-	return systemd.address_bytes ? 0 : -ENOTCONN;
+	systemd_find();
+	return systemd_ask("FDSTOREREMOVE", name, -1);
 }
 
 void k2i_daemon_follow(void)

@@ -56,12 +56,13 @@ void k2i_daemon_alive(void);
  */
 int k2i_daemon_descriptors(char *names, size_t names_room);
 #define K2I_DAEMON_DESCRIPTORS_FIRST 3
-/* Sends a copy of `fd` with `text`, which is not empty; `address`: NULL for a socket that is connected. 0 or -errno. */
+/* Sends `text`, which is not empty, with a copy of `fd`; -1: without. `address`: NULL, the socket is connected. 0 or -errno. */
 int k2i_daemon_descriptor_send(int to, const struct sockaddr_un *address, unsigned address_bytes, const char *text,
 			       int fd);
 /*
  * systemd keeps a copy of `fd`, and hands it to the process that it starts in place of this one, see FDSTORE=1 in
- * sd_notify(3); or it keeps it no more. After k2i_daemon_ready. 0, -ENOTCONN: there is no systemd, or -errno.
+ * sd_notify(3), from k2i_daemon_ready on; or it keeps none of this name any more. 0, -ENOTCONN: there is no systemd, or
+ * -errno.
  */
 int k2i_daemon_descriptor_keep(const char *name, int fd);
 int k2i_daemon_descriptor_drop(const char *name);

@@ -106,7 +106,6 @@ static int taken_fd;
 
 static void take_over(void)
 {
-	const struct k2hft_ring *none[1] = {NULL};
 	struct stat info;
 	void *first = NULL;
 
@@ -115,8 +114,6 @@ static void take_over(void)
 	MUST(munmap((void *)((uintptr_t)places & ~(uintptr_t)UINT32_MAX), (size_t)info.st_size) == 0);
 	MUST(k2i_journal_take(taken_fd, 1, &first) == 0);
 	MUST(first == places);
-	MUST(*places->one == 'b');
-	k2i_journal_settle(none);
 	MUST(*places->one == 'a');
 }
 
