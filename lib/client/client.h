@@ -47,6 +47,12 @@ int k2i_client_target_check(const struct k2hft_target *target);
 /* Whether it is connected, as of the end of the last process. Any thread. */
 bool k2i_client_connected(const struct k2hft_client *client);
 
+/*
+ * As k2hft_client_drain, of a client with a thread: waits until all below position `target` is acknowledged or given up.
+ * So a caller can wait in turns, and not for what is written meanwhile.
+ */
+int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int timeout_ms);
+
 /* The client has ended for good: its ring can't be used any more, or OpenSSL has ended. Any thread. */
 bool k2i_client_failed(struct k2hft_client *client);
 

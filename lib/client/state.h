@@ -393,7 +393,5 @@ void k2i_client_publish(struct k2hft_client *client);
 void k2i_client_connection_tell(struct k2hft_client *client);
 /* Waits, at most so long, until no receiver is unsettled. */
 void k2i_client_settled_wait(struct k2hft_client *client, int timeout_ms);
-/* Waits until all below position `target` is acknowledged or given up. */
-int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int timeout_ms);
 
 #endif

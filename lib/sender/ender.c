@@ -35,16 +35,36 @@ static bool users_wait(struct k2i_lane *lane)
 	return !closes;
 }
 
-/* Copies have it, too, and nobody takes over: a receiver that is away for good would keep the lane for ever. */
-static bool given_up(struct k2i_lane *lane, uint64_t *away_ns)
+/* With the mutex. The first who finds it so. */
+static bool gives_up(struct k2i_lane *lane)
 {
 	const struct k2hft_sender *sender = lane->sender;
 	uint32_t failover_ms = sender->options.failover_ms ? sender->options.failover_ms : K2HFT_FAILOVER_MS_DEFAULT;
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 
-	if (k2i_lane_connected(lane) || !*away_ns)
-		*away_ns = now_ns;
-	return sender->copies_kept && now_ns - *away_ns >= failover_ms * K2I_MILLISECOND_NS;
+	if (!lane->removed || !sender->copies_kept || lane->given_up)
+		return false;
+	if (k2i_lane_connected(lane) || !lane->away_ns)
+		lane->away_ns = now_ns;
+	lane->given_up = now_ns - lane->away_ns >= failover_ms * K2I_MILLISECOND_NS;
+	return lane->given_up;
+}
+
+bool k2i_lane_given_up(struct k2i_lane *lane)
+{
+	struct k2hft_sender *sender = lane->sender;
+	bool given_up, first;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	first = gives_up(lane);
+	given_up = lane->given_up;
+	(void)pthread_mutex_unlock(&sender->mutex);
+	if (first)
+		k2i_log(K2HFT_LOG_ERROR,
+			"sender: %s was removed and does not answer: %" PRIu64
+			" records for it are given up; the other receivers have them",
+			lane->home, k2i_ring_stats(lane->ring).unacked_records);
+	return given_up;
 }
 
 /* Until all is acknowledged, and every receiver that the lane has left has settled. False: the sender closes. */
@@ -52,7 +72,6 @@ static bool drain_wait(struct k2i_lane *lane)
 {
 	struct k2hft_sender *sender = lane->sender;
 	struct k2hft_client_stats client = K2HFT_CLIENT_STATS_INIT;
-	uint64_t away_ns = 0, records;
 	bool closes = false;
 
 	while (!closes) {
@@ -61,14 +80,8 @@ static bool drain_wait(struct k2i_lane *lane)
 		(void)k2hft_client_stats(lane->client, &client);
 		if (status == 0 && !client.unsettled)
 			return true;
-		if (given_up(lane, &away_ns)) {
-			records = k2i_ring_stats(lane->ring).unacked_records;
-			k2i_log(K2HFT_LOG_ERROR,
-				"sender: %s was removed and does not answer: %" PRIu64
-				" records for it are given up; the other receivers have them",
-				lane->home, records);
+		if (k2i_lane_given_up(lane))
 			return true;
-		}
 		if (status == -EIO)
 			return false;
 		(void)pthread_mutex_lock(&sender->mutex);

@@ -33,6 +33,8 @@ struct k2i_lane {
 	bool removed;           /* its home is no receiver of the sender any more: no new chunks, and it ends */
 	uint32_t users;         /* writers that have a place in it, and calls that look at it */
 	uint64_t changed_at;    /* chunks below are from before the lanes last changed */
+	uint64_t away_ns;       /* removed: when its receiver was last seen, or first missed; 0: nobody has looked */
+	bool given_up;          /* what is in it goes nowhere */
 	struct k2i_lane *ended; /* the next of the sender's ended lanes */
 };
 
@@ -56,6 +58,11 @@ void k2i_lane_end(struct k2i_lane *lane);
 void k2i_lane_free(struct k2i_lane *lane);
 /* Waits until there may be room in the ring. 0; -EINTR, -EPIPE and -EIO as k2hft_ring_space_wait. */
 int k2i_lane_room_wait(struct k2i_lane *lane, struct k2i_turnstile_place *place, size_t bytes);
+/*
+ * Whether nobody is to wait for the lane any more: it was removed, its receiver does not answer, and as the others have
+ * copies none takes over. To be asked again and again. Any thread.
+ */
+bool k2i_lane_given_up(struct k2i_lane *lane);
 /* Whether its client is connected; bytes in its ring that are not acknowledged. Any thread. */
 bool k2i_lane_connected(const struct k2i_lane *lane);
 uint64_t k2i_lane_unacked_bytes(const struct k2i_lane *lane);

@@ -16,6 +16,7 @@
 
 /* How often a sender that is attached looks whether the ring's own sender got on. */
 #define ATTACHED_POLL_NS 2000000L
+#define DRAIN_TURN_MS 200
 
 /* From a time-out in milliseconds, -1: none. */
 static uint64_t deadline_make(int timeout_ms)
@@ -187,6 +188,24 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	}
 }
 
+/* With copies in turns, since a receiver that is removed meanwhile may never answer. */
+static int lane_drain(struct k2i_lane *lane, uint64_t deadline_ns)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(lane->ring);
+	int status, left_ms;
+
+	if (!lane->sender->copies_kept || stats.head >= stats.tail)
+		return k2hft_client_drain(lane->client, deadline_left_ms(deadline_ns));
+	do {
+		left_ms = deadline_left_ms(deadline_ns);
+		status = k2i_client_drained_wait(lane->client, stats.tail,
+						 left_ms < 0 || left_ms > DRAIN_TURN_MS ? DRAIN_TURN_MS : left_ms);
+		if (status == -ETIMEDOUT && k2i_lane_given_up(lane))
+			return 0;
+	} while (status == -ETIMEDOUT && left_ms != 0);
+	return status;
+}
+
 /* The first failure counts, but one lane that is late must not hide that another has ended. */
 static int lanes_drain(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
@@ -195,7 +214,7 @@ static int lanes_drain(struct k2hft_sender *sender, uint64_t deadline_ns)
 	int status = count ? 0 : -ENOMEM;
 
 	for (uint32_t at = 0; at < count; at++) {
-		int error = k2hft_client_drain(lanes[at]->client, deadline_left_ms(deadline_ns));
+		int error = lane_drain(lanes[at], deadline_ns);
 
 		if (status == 0 || status == -ETIMEDOUT)
 			status = error ? error : status;

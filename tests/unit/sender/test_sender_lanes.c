@@ -476,6 +476,22 @@ WORLD_TEST(receivers_come_and_go)
 	all_there(world, 5000, 1);
 }
 
+/* Where the others have copies nobody takes over: a flush does not wait for ever for one that was removed and is away. */
+WORLD_TEST(a_removed_receiver_that_is_away_is_given_up)
+{
+	world->targets[3].port = "1";
+	world->options.spread = K2HFT_SPREAD_ALL;
+	world->options.failover_ms = 1000;
+	sender_open(world);
+	streams_write(world, 10);
+	assert_int_equal(k2hft_sender_flush(world->sender, 0), -ETIMEDOUT);
+	assert_int_equal(k2hft_sender_target_remove(world->sender, "127.0.0.1", "1"), 0);
+	assert_int_equal(k2hft_sender_flush(world->sender, LONG_MS), 0);
+	lanes_await(world, 3);
+	sender_close(world);
+	all_there(world, 10, 3);
+}
+
 /* Numbers only rise in a stream at the time of their arrival, over all receivers. */
 WORLD_TEST(a_stream_waits_for_its_old_lane)
 {
