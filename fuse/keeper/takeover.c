@@ -180,7 +180,6 @@ void k2i_takeover_offer_ring(const struct k2i_mount_lane *lane)
 void k2i_takeover_withdraw(void)
 {
 	char name[32];
-
 	int status;
 
 	if (!offered.mount)
