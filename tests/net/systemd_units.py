@@ -30,7 +30,7 @@ def by_service(bed, machine):
     bed.expect(status == f"{POINT} is mounted, and served by worker 1", status)
     log_write(machine, "one.log")
     machine.arrives("one.log", b"".join(LINES))
-    machine.reload(MOUNT, r"var-log-my\x2dapp.ini", f"{SENDER}DENY = \"^1\"\n")
+    machine.reload(MOUNT, r"var-log-my\x2dapp\x20log.ini", f"{SENDER}DENY = \"^1\"\n")
     machine.reload(RECEIVER, "server.ini", f"{SERVER}FORMAT = @%L\n")
     log_write(machine, "two.log")
     machine.arrives("two.log", b"".join(b"@" + line for line in LINES if not line.startswith(b"1")) + b"\n")

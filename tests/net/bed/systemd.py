@@ -16,8 +16,8 @@ PORT = 8020
 [K2HFTFUSESVR]
 FILE_BASEDIR = /var/log/k2hft
 """
-POINT = "/var/log/my-app"
-MOUNT = r"k2hftfuse@var-log-my\x2dapp.service"
+POINT = "/var/log/my-app log"
+MOUNT = r"k2hftfuse@var-log-my\x2dapp\x20log.service"
 SENDER = """[SVRNODE]
 NAME = 127.0.0.1
 PORT = 8020
@@ -121,7 +121,7 @@ class Systemd:
 
     @staticmethod
     def files_make(folder):
-        files = {"/etc/k2hft/server.ini": SERVER, r"/etc/k2hft/var-log-my\x2dapp.ini": SENDER, f"{POINT}/below": ""}
+        files = {"/etc/k2hft/server.ini": SERVER, r"/etc/k2hft/var-log-my\x2dapp\x20log.ini": SENDER, f"{POINT}/below": ""}
         files |= {f"{UNITS}/{name}.target": "[Unit]\nDefaultDependencies=no\n" for name in TARGETS}
         files[f"{UNITS}/service.d/said.conf"] = f"[Service]\nStandardError=append:{SAID}\n"
         for path in glob.glob("packaging/systemd/*.in"):
