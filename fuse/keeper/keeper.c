@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "app/program/daemon.h"
 #include "app/program/standard.h"
 #include "fuse/base/mount.h"
@@ -345,6 +346,7 @@ static void leave_end(pid_t worker, bool ended)
 		(void)kill(worker, SIGKILL);
 		(void)waitpid(worker, NULL, 0);
 	}
+	K2I_CRASH(mount_left);
 	_exit(EXIT_SUCCESS);
 }
 
@@ -378,6 +380,7 @@ static void word_take(struct k2i_mount *mount, const siginfo_t *info, uint64_t *
 	rings_close(mount, !kept.forwarded);
 	*ready_ns = k2i_clock_now_ns();
 	watch.asked = false;
+	K2I_CRASH(mount_ready);
 	mount->keeper.tries = 0;
 	k2i_daemon_ready();
 	k2i_daemon_status("%s is mounted, and served by worker %u", mount->options->mount_point, mount->keeper.workers);

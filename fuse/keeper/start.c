@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/hash.h"
 #include "app/program/daemon.h"
 #include "app/program/findings.h"
@@ -348,6 +349,7 @@ static int mount_take_over(struct k2i_mount *mount)
 	k2i_log(K2HFT_LOG_INFO, "mount: %s goes on: it and the files that are open there are taken over",
 		mount->options->mount_point);
 	k2i_daemon_leave();
+	K2I_CRASH(mount_taken_over);
 	return 0;
 }
 

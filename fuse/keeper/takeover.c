@@ -17,6 +17,7 @@
 #include <k2hft/version.h>
 
 #include "app/program/daemon.h"
+#include "base/crash.h"
 #include "base/hash.h"
 #include "fuse/base/journal.h"
 #include "fuse/base/mount_point.h"
@@ -281,6 +282,7 @@ static int mount_inherit(struct k2i_mount *mount, struct k2i_mount_options *opti
 	mount->kernel.place_fd = -1;
 	for (unsigned at = 0; at < K2I_LANE_COUNT_MAX; at++)
 		mount->lanes.lane[at].ring_fd = found.rings[at];
+	K2I_CRASH(mount_inherited);
 	return 0;
 }
 

@@ -18,12 +18,13 @@ import sys
 from parts.crash import KAFKA, POINTS, REMOTE, Crash, Plan
 from parts.harness import Harness, options_of, parser_of, run
 from parts.peer import KINDS, kafka_missing, missing
+from parts.process import no_takeover
 from parts.world import World
 
 LAPS_IN_WORLD = 15
 # Points that need a world of their own.
 TURNS = {"receivers": "receivers", "replugged": "plugin", "restaged": "stages"}
-OWN_WORLDS = ("carried", "stalls", "lanes", "settled", "rotated", "plugged", "relay", *TURNS, *KAFKA, *REMOTE)
+OWN_WORLDS = ("kept", "carried", "stalls", "lanes", "settled", "rotated", "plugged", "relay", *TURNS, *KAFKA, *REMOTE)
 RELOADS = {("mount", "reload"): ("replugged", "receivers"), ("mount", "receivers"): ("replugged",),
            ("receiver", "reload"): ("replugged", "restaged")}
 
@@ -37,6 +38,9 @@ class Crashes(Harness):
             if point.need in REMOTE and missing(self.options.build):
                 self.reasons["modules"] = f"SKIP: {name}: no module {', '.join(missing(self.options.build))}"
                 continue
+            if point.need == "kept" and no_takeover():
+                self.reasons["kept"] = f"SKIP: {name}: {no_takeover()}"
+                continue
             if point.need in KAFKA and kafka_missing(self.options.build):
                 self.reasons["kafka"] = f"SKIP: {name}: {kafka_missing(self.options.build)}"
                 continue
@@ -47,7 +51,7 @@ class Crashes(Harness):
                     level = point.need
                 levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
             # The steps of a mount are the same for each copy.
-            if point.who == "mount" and point.need not in ("lanes", "plugged", "receivers"):
+            if point.who == "mount" and point.need not in ("kept", "lanes", "plugged", "receivers"):
                 levels["lanes"].append(Crash.of(point, "mount", times))
             # A reload has steps for each kind of change.
             for level in RELOADS.get((point.who, point.need), ()):
@@ -60,7 +64,7 @@ class Crashes(Harness):
             del levels[level][:LAPS_IN_WORLD]
 
     def world_of(self, kind, chance):
-        world = World(self.options, chance, "plugins" if kind in ("plugged", "replugged") else "plain")
+        world = World(self.options, chance, {"plugged": "plugins", "replugged": "plugins", "kept": kind}.get(kind, "plain"))
         world.level = self.random.choice(("written", "synced")) if kind in OWN_WORLDS else kind
         if kind == "carried":
             world.send_pieces()

@@ -28,6 +28,7 @@ PLACE_AT = 6 * 128 + 48
 AREA_BYTES = (0, 1 << 16, 1 << 20)  # of a build with crash points; the first is all of the ring
 STALL_S = 0.3
 REACHED_S = 60
+LEFT_S = 1
 TRANSACTION_S = 20  # brokers end that of a dead producer whose id nobody takes
 REMOTE = ("remote", "forward", "otlp", "refused")
 KAFKA = ("kafka", "opened", "claimed")
@@ -163,6 +164,7 @@ class Crash(Fault):
         self.asked = None
         self.deaths = 0
         self.stalled, self.stall_turned = False, 0
+        self.left_at = 0
         self.rings = Settled(self.at) if self.point.need == "settled" else None
         self.archive = self.at.path("mount.archive")
         self.archived = os.path.getsize(self.archive) if os.path.exists(self.archive) else 0
@@ -172,7 +174,8 @@ class Crash(Fault):
         before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
         hot = self.point.need in ("", "longer claims", "synced", "carried", "lanes", "plugged", "relay", "kafka", *REMOTE)
         steps = []
-        for number in range(self.times):
+        # A mount whose keepers die before they serve it, five in a row, is given up.
+        for number in range(min(self.times, 4) if self.point.need == "kept" else self.times):
             # A mount's kernel gathers: there are few requests and frames, and after a death a writer begins anew.
             most = 4 if number or self.role == "mount" else 30
             steps += before + [(self.point, self.random.randrange(1, most) if hot else 1)]
@@ -216,6 +219,13 @@ class Crash(Fault):
             self.stall_turned = time.monotonic()
             (self.at.receiver.stop if self.stalled else self.at.receiver.go_on)()
 
+    def leave(self):
+        """The keeper does, or is killed, when it has had its time to be ready."""
+        if time.monotonic() > self.left_at:
+            self.left_at = time.monotonic() + LEFT_S
+            killed = self.point.name != "mount_left" and self.random.random() < 0.5
+            self.at.mount.signal(signal.SIGKILL if killed else signal.SIGUSR2)
+
     def restart(self):
         if self.role == "receiver":
             self.at.receiver.kill()
@@ -233,6 +243,8 @@ class Crash(Fault):
             self.revive_sender(True)
         elif self.at.turns and self.at.mount_workers():
             self.at.mount_turn()
+        elif self.point.need == "kept" and self.at.mount_workers():
+            self.leave()
         elif self.point.need == "reload" and self.at.mount_workers():
             self.at.mount.signal(signal.SIGUSR1)
         elif not self.sender.busy():

@@ -4,11 +4,14 @@ import contextlib
 import ctypes
 import functools
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 
 PR_SET_PDEATHSIG = 1
+STORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e", "common", "descriptor_store.py")
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -91,8 +94,34 @@ class Process:
     def end_all(cls):
         for process in list(cls.all):
             with contextlib.suppress(ProcessLookupError, Trouble):
-                process.signal(signal.SIGKILL)
-                process.wait(10)
+                process.kill()
+
+
+class Kept(Process):
+    """What a process with the descriptors that it has left starts again. Signals are for the one that is there now."""
+
+    def __init__(self, name, command, log, **more):
+        place = f"{log}.notify"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(place)
+        super().__init__(name, [sys.executable, STORE, place, *command], log, **more)
+
+    @property
+    def pid(self):
+        found = []
+        wait_until(lambda: found.extend(children_of(self.child.pid)) or found or not self.alive(), 20, f"{self.name} is there")
+        return found[0] if found else self.child.pid
+
+    @pid.setter
+    def pid(self, pid):
+        pass
+
+    def kill(self):
+        """With what it has left."""
+        last = self.pid
+        self.child.kill()
+        self.wait(20)
+        wait_until(lambda: not os.path.exists(f"/proc/{last}/exe"), 20, f"{self.name} ends")
 
 
 def children_of(pid):
@@ -123,6 +152,13 @@ def quiet(*command):
                               stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
     except FileNotFoundError:
         return False
+
+
+def no_takeover():
+    """Why no keeper can take a mount over; None: one can."""
+    if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 9):
+        return "this kernel can't send requests again (Linux 6.9 can)"
+    return None if os.geteuid() == 0 else "only root's mounts are taken over"
 
 
 def no_fuse():

@@ -13,7 +13,7 @@ import time
 
 from .network import Link
 from .peer import KINDS, Kafka, Peer
-from .process import Process, Trouble, children_of, name_of, quiet, wait_until
+from .process import Kept, Process, Trouble, children_of, name_of, quiet, wait_until
 from .proxy import Proxy
 
 OUTPUT_BYTES = 400 << 20
@@ -25,7 +25,7 @@ TURN_S = 0.4
 class World:
     """`kind`: "link" (two hosts with a cable between them), "proxy" (a hostile wire), "plugins" (receiver and mount have
     cat as a plug-in), "relayed" (a relay before the receiver), "remote" (behind the receiver is a server of Forward or
-    OTLP) or "plain"."""
+    OTLP), "kept" (the mount outlives its keeper) or "plain"."""
 
     def __init__(self, options, random, kind):
         self.bin = os.path.join(os.path.abspath(options.build), "bin")
@@ -302,9 +302,10 @@ class World:
 
     def mount_start(self):
         self.write_config("slave.ini", self.path("mount.ring"), self.has_twin)
-        self.mount = Process("mount", [os.path.join(self.bin, "k2hftfuse"), self.mount_point, "-f", "-o",
-                                       f"conf={self.path('slave.ini')}"], self.path("mount.log"), self.sender_host(),
-                             extra=self.environment("mount"))
+        start = Kept if self.kind == "kept" else Process
+        self.mount = start("mount", [os.path.join(self.bin, "k2hftfuse"), self.mount_point, "-f", "-o",
+                                     f"conf={self.path('slave.ini')}"], self.path("mount.log"), host=self.sender_host(),
+                           extra=self.environment("mount"))
         wait_until(lambda: not self.mount.alive() or self.mounted(), READY_S, "the mount comes")
         if not self.mount.alive():
             raise Trouble(f"the mount does not start; {self.mount.last_lines()}")
@@ -340,7 +341,7 @@ class World:
                        for line in file)
 
     def mount_workers(self):
-        """Of a mount that survives its server: the processes that serve it."""
+        """Of a mount that survives its server: the processes that serve it, of its keeper that is there now."""
         return [child for child in children_of(self.mount.pid) if name_of(child) == "k2hftfuse"]
 
     def plugins(self, mount):

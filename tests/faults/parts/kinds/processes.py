@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Processes that die, stand still, end in order, or are told to read their files again."""
+import os
 import signal
+import subprocess
 import time
 
-from ..process import Trouble, signal_all, wait_until
+from ..process import Trouble, no_takeover, signal_all, wait_until
 from ..senders import Attached
 from .fault import Fault
 
@@ -76,6 +78,39 @@ class WorkerKill(Fault):
             signal_all(workers, signal.SIGKILL)
             wait_until(lambda old=workers: set(self.at.mount_workers()) - set(old), 20, "another worker")
             self.pause(0.05, 0.4)
+
+
+class KeeperKill(Fault):
+    """Of a mount whose descriptors another process has: the next keeper goes on, and writers see nothing."""
+    name = "keeper-kill"
+    world = "kept"
+
+    def inject(self):
+        if no_takeover():
+            self.lap.not_injected = no_takeover()
+            return
+        # Also those that have only begun: after five of them the mount is given up.
+        for _ in range(self.random.randrange(1, 5)):
+            keeper = self.at.mount.pid
+            self.end(keeper)
+            wait_until(lambda old=keeper: self.at.mount.pid != old, 20, "another keeper")
+            self.pause(0, 0.4)
+        wait_until(self.at.mount_workers, 20, "another worker")
+
+    def end(self, keeper):
+        os.kill(keeper, signal.SIGKILL)
+
+
+class KeeperLeave(KeeperKill):
+    """As at a restart of its unit."""
+    name = "keeper-leave"
+
+    def end(self, keeper):
+        wait_until(self.at.mount_workers, 20, "another worker")
+        done = subprocess.run([os.path.join(self.at.bin, "k2hftfuse"), f"--leave={keeper}"], stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False, timeout=60)
+        if done.returncode:
+            raise Trouble(f"the keeper does not leave: {done.stderr.decode(errors='replace')}")
 
 
 class KillStorm(Fault):
