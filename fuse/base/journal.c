@@ -56,6 +56,7 @@ struct kept {
 struct store {
 	uint64_t layout; /* 0: its mount has ended */
 	uint64_t bytes;
+	uint64_t stays;
 	/* Bytes of the journal: 0, nothing is to be put back. Then WORD_ANSWERED: the answer may not have been given. */
 	_Atomic uint64_t word;
 	_Atomic uint64_t position; /* of the claim whose commit ends the step; POSITION_SET: there is one */
@@ -111,13 +112,14 @@ int k2i_journal_descriptor(void)
 	return sizeof(void *) > 4 && store == STORE_ADDRESS ? descriptor : -1;
 }
 
-int k2i_journal_look(int fd, uint64_t layout)
+int k2i_journal_look(int fd, uint64_t layout, uint64_t *stays)
 {
-	uint64_t head[2]; /* as of struct store */
+	uint64_t head[3]; /* as of struct store */
 	struct stat info;
 
 	if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(fd, &info))
 		return -EIO;
+	*stays = head[2];
 	if (head[0] == 0)
 		return -ENOENT;
 	return head[0] != layout || head[1] != (uint64_t)info.st_size ? -EINVAL : 0;
@@ -339,7 +341,8 @@ static void memory_lock(int type)
 
 int k2i_journal_take(int fd, uint64_t layout, void **first)
 {
-	int status = k2i_journal_look(fd, layout);
+	uint64_t stays;
+	int status = k2i_journal_look(fd, layout, &stays);
 	struct stat info;
 	void *mapped;
 
@@ -362,6 +365,12 @@ int k2i_journal_take(int fd, uint64_t layout, void **first)
 		k2i_journal_undo();
 	*first = (struct block *)(void *)store->blocks + 1;
 	return 0;
+}
+
+void k2i_journal_stay(void)
+{
+	if (store)
+		store->stays++;
 }
 
 void k2i_journal_have(void)

@@ -31,10 +31,12 @@ int k2i_journal_descriptor(void);
  * Whether the memory of `fd` can be taken over: 0, -ENOENT its mount has ended, -EINVAL another layout, -EIO. Taken over, it
  * is this process's, as if it had been created here, with the descriptor, when no other process has it to itself any more;
  * `*first` is what was allocated first. A step that was not done is put back, unless it is for a ring to say whether it was.
- * -EADDRINUSE, or -errno: it can't be mapped.
+ * -EADDRINUSE, or -errno: it can't be mapped. `*stays`: how often k2i_journal_stay was called.
  */
-int k2i_journal_look(int fd, uint64_t layout);
+int k2i_journal_look(int fd, uint64_t layout, uint64_t *stays);
 int k2i_journal_take(int fd, uint64_t layout, void **first);
+/* For who looks: its keeper, which was asked to leave it, does not. */
+void k2i_journal_stay(void);
 /* The memory is this process's alone until it ends; waits while it is another's. */
 void k2i_journal_have(void);
 

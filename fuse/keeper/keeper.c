@@ -23,6 +23,7 @@
 #include "base/crash.h"
 #include "app/program/daemon.h"
 #include "app/program/standard.h"
+#include "fuse/base/journal.h"
 #include "fuse/base/mount.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/base/options.h"
@@ -328,6 +329,7 @@ static void leave_begin(const struct k2i_mount *mount, pid_t worker)
 		k2i_log(K2HFT_LOG_WARNING, "mount: it can't be left to another keeper: %s",
 			mount->kernel.resends ? "systemd does not keep its descriptors"
 					      : "this kernel can't send requests again (Linux 6.9 can)");
+		k2i_journal_stay();
 		return;
 	}
 	k2i_log(K2HFT_LOG_INFO, "mount: %s is left to the next keeper", mount->options->mount_point);

@@ -392,24 +392,36 @@ static int ask_failed(pid_t keeper, const char *why)
 	return K2I_STATUS_FAILED;
 }
 
-int k2i_takeover_ask(pid_t keeper)
+/* Until it has gone; false: it stays. */
+static bool keeper_wait(pid_t keeper, int journal, uint64_t stays)
 {
 	const struct timespec pause = {.tv_nsec = LEAVE_PAUSE_NS};
+	uint64_t stays_now = stays;
+
+	for (unsigned tries = 0; kill(keeper, 0) == 0; tries++) {
+		(void)k2i_journal_look(journal, k2i_takeover_layout(), &stays_now);
+		if (stays_now != stays || tries == LEAVE_TRIES)
+			return false;
+		(void)nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+int k2i_takeover_ask(pid_t keeper)
+{
 	int journal = keeper_journal(keeper), status;
+	uint64_t stays;
 
 	if (journal == -ENOENT)
 		return ask_failed(keeper, "it is no process that keeps a mount");
 	if (journal < 0)
 		return ask_failed(keeper, strerror(-journal));
-	status = k2i_journal_look(journal, k2i_takeover_layout());
-	(void)close(journal);
+	status = k2i_journal_look(journal, k2i_takeover_layout(), &stays);
 	if (status)
 		return ask_failed(keeper, status == -EINVAL
 						  ? "its mount is of another version: it ends, and is made anew"
 						  : "its mount has ended");
 	if (kill(keeper, SIGUSR2))
 		return ask_failed(keeper, strerror(errno));
-	for (unsigned tries = 0; kill(keeper, 0) == 0 && tries < LEAVE_TRIES; tries++)
-		(void)nanosleep(&pause, NULL);
-	return kill(keeper, 0) == 0 ? ask_failed(keeper, "it stays: its log says why") : EXIT_SUCCESS;
+	return keeper_wait(keeper, journal, stays) ? EXIT_SUCCESS : ask_failed(keeper, "it stays: its log says why");
 }

@@ -20,7 +20,7 @@ struct k2i_mount_options;
  */
 
 /* To be raised when the meaning of what is in the journal's memory changes; the sizes of its structs count by themselves. */
-#define K2I_LAYOUT 1u
+#define K2I_LAYOUT 2u
 uint64_t k2i_takeover_layout(void);
 
 /* The mount that a keeper has left for this process to serve; NULL: there is none. To be called once. */

@@ -90,15 +90,18 @@ static int destroy(void **state)
 FIXTURE_TEST(looked_at, void *fixture, create, destroy)
 {
 	int fd = dup(k2i_journal_descriptor());
+	uint64_t stays;
 
 	if (k2i_journal_descriptor() < 0)
 		skip();
-	assert_int_equal(k2i_journal_look(fd, 1), 0);
-	assert_int_equal(k2i_journal_look(fd, 2), -EINVAL);
+	k2i_journal_stay();
+	assert_int_equal(k2i_journal_look(fd, 1, &stays), 0);
+	assert_int_equal(stays, 1);
+	assert_int_equal(k2i_journal_look(fd, 2, &stays), -EINVAL);
 	k2i_journal_destroy();
-	assert_int_equal(k2i_journal_look(fd, 1), -ENOENT);
+	assert_int_equal(k2i_journal_look(fd, 1, &stays), -ENOENT);
 	MUST(ftruncate(fd, 8) == 0);
-	assert_int_equal(k2i_journal_look(fd, 1), -EIO);
+	assert_int_equal(k2i_journal_look(fd, 1, &stays), -EIO);
 	MUST(close(fd) == 0);
 }
 
