@@ -77,7 +77,7 @@ static struct {
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 #define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
 
-static void signals_block(sigset_t *signals)
+void k2i_keeper_signals_block(sigset_t *signals)
 {
 	sigset_t forwarded;
 
@@ -565,7 +565,7 @@ static int workers_run(struct k2i_mount *mount)
 	sigset_t signals;
 
 	mount->keeper.pid = getpid();
-	signals_block(&signals);
+	k2i_keeper_signals_block(&signals);
 	for (;;) {
 		uint64_t began_ns = k2i_clock_now_ns(), ready_ns = 0, died_ns;
 		int status = worker_live(mount, &ending, &signals, &ready_ns);
@@ -599,7 +599,7 @@ int k2i_keeper_run(struct k2i_mount *mount)
 		return K2I_STATUS_FAILED;
 	}
 	kept.setup = k2i_setup_of(mount);
-	kept.setup.signature = mount->reload.signature = k2i_takeover_sign(mount);
+	kept.setup.signature = mount->reload.signature;
 	kept.taken = mount->reload.taken;
 	/* The keeper before may have died in a reload. */
 	reload_settle(mount);

@@ -2,9 +2,7 @@
 #ifndef K2I_FUSE_KEEPER_KEEPER_H
 #define K2I_FUSE_KEEPER_KEEPER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include <signal.h>
 
 struct k2i_mount;
 
@@ -13,5 +11,7 @@ struct k2i_mount;
  * itself. Returns its exit status.
  */
 int k2i_keeper_run(struct k2i_mount *mount);
+/* From here on signals for the mount wait for k2i_keeper_run, which calls this itself. `*signals`: these. */
+void k2i_keeper_signals_block(sigset_t *signals);
 
 #endif

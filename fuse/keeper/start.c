@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuse/keeper/start.h"
+#include "fuse/keeper/keeper.h"
 #include "fuse/keeper/lanes.h"
 #include "fuse/keeper/left_rings.h"
 #include "fuse/keeper/parts.h"
@@ -224,13 +225,16 @@ static int place_check(struct k2i_mount *mount, struct k2i_mount_options *option
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 {
 	bool taken_over;
+	sigset_t signals;
 	int status;
 
 	if (log_open(options))
 		return K2I_STATUS_FAILED;
 	*mount = k2i_takeover_find(options);
 	taken_over = *mount != NULL;
-	if (!taken_over)
+	if (taken_over)
+		k2i_keeper_signals_block(&signals); /* it is to end in order */
+	else
 		*mount = mount_make(options);
 	if (!*mount) {
 		(void)k2i_mount_fail("memory", -ENOMEM);
@@ -244,8 +248,10 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 		*mount = NULL;
 		return k2i_start_check(options, mount);
 	}
-	if (status == 0 && !taken_over)
+	if (status == 0 && !taken_over) {
+		(*mount)->reload.signature = k2i_takeover_sign(*mount);
 		status = k2i_lanes_make(*mount);
+	}
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
 		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
