@@ -319,16 +319,29 @@ static void rings_close(struct k2i_mount *mount, bool settled)
 	}
 }
 
+/* The mount goes by what another keeper would read. */
+static bool config_is_current(const struct k2i_mount *mount)
+{
+	const char *file = mount->reload.told.file;
+
+	return !*file || k2i_setup_sign(kept.setup.config.settings, file) == mount->reload.signature;
+}
+
 /*
  * The mount is to be left to another keeper: the worker ends when its plug-ins have, which may take a while. Another signal can
  * end the mount meanwhile.
  */
 static void leave_begin(const struct k2i_mount *mount, pid_t worker)
 {
-	if (k2i_takeover_offer(mount)) {
-		k2i_log(K2HFT_LOG_WARNING, "mount: it can't be left to another keeper: %s",
-			mount->kernel.resends ? "systemd does not keep its descriptors"
-					      : "this kernel can't send requests again (Linux 6.9 can)");
+	const char *lack = NULL;
+
+	if (!config_is_current(mount))
+		lack = "its configuration has changed, and was not reloaded";
+	else if (k2i_takeover_offer(mount))
+		lack = mount->kernel.resends ? "systemd does not keep its descriptors"
+					     : "this kernel can't send requests again (Linux 6.9 can)";
+	if (lack) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: it can't be left to another keeper: %s", lack);
 		k2i_journal_stay();
 		return;
 	}
