@@ -6,7 +6,7 @@ _k2hftfuse_help() { # what the program's own help says, as sed finds it
 }
 
 _k2hftfuse_options() {
-	_k2hftfuse_help "$1" 's/^  \(-[a-zA-Z]\)\(, \(-[a-zA-Z]\)\)\{0,1\} .*/\1 \3/p' | sort -u
+	_k2hftfuse_help "$1" 's/^  \(-[a-zA-Z]\|--[a-z]*=\)[A-Z]*\(, \(-[a-zA-Z]\)\)\{0,1\} .*/\1 \3/p' | sort -u
 }
 
 # Words that -o takes: the names after "-o", those with a value with their "=".

@@ -15,7 +15,7 @@ function __k2hftfuse_words
         end
         $words[1] --help | string match -r '^ *-o .*?  ' | string match -ar '(?<=[ ,])[a-z_]{2,}=?' | string replace -r '^' "$before"
     else if string match -q -- '-*' "$word"
-        $words[1] --help | string match -r '^  -.*?  ' | string match -ar -- '(?<=\s)-[a-zA-Z]\b' | sort -u
+        $words[1] --help | string match -r '^  -.*?  ' | string match -ar -- '(?<=\s)(?:-[a-zA-Z]\b|--[a-z]+=)' | sort -u
     else
         __fish_complete_directories "$word" ''
     end

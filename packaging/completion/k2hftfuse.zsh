@@ -13,7 +13,7 @@ _k2hftfuse() {
 		compset -P '*,'
 		compadd -S '' -- $offered
 	elif [[ $word == -* ]]; then
-		offered=(${=$($program --help | sed -n 's/^  \(-[a-zA-Z]\)\(, \(-[a-zA-Z]\)\)\{0,1\} .*/\1 \3/p')})
+		offered=(${=$($program --help | sed -n 's/^  \(-[a-zA-Z]\|--[a-z]*=\)[A-Z]*\(, \(-[a-zA-Z]\)\)\{0,1\} .*/\1 \3/p')})
 		compadd -- ${(u)offered}
 	else
 		_files -/

@@ -51,5 +51,5 @@ all() { # LINES-THAT-BEGIN-SO WHAT-IS-AN-OPTION-THERE PROGRAM WORD...
 	return "${PIPESTATUS[0]}"
 }
 all - '--?[a-z]+' k2hftfusesvr -
-all - '-[a-zA-Z]' k2hftfuse -
+all - '(^|\B)(-[a-zA-Z]\b|--[a-z]+=)' k2hftfuse -
 all -o '[a-z_]{2,}=?' k2hftfuse -o ""
