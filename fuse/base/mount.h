@@ -27,6 +27,7 @@
 struct k2i_keeper {
 	pid_t pid;
 	unsigned workers; /* that were started */
+	unsigned left;    /* of these, ended for another keeper's */
 	uint64_t started_ns;
 	bool begun;          /* a worker was ready */
 	unsigned tries;      /* of keepers to take the mount over, since a worker was ready */

@@ -352,7 +352,7 @@ static void leave_begin(const struct k2i_mount *mount, pid_t worker)
 }
 
 /* Nothing more is done here: the mount would be undone. */
-static void leave_end(pid_t worker, bool ended)
+static void leave_end(struct k2i_mount *mount, pid_t worker, bool ended)
 {
 	if (!ended && k2i_clock_now_ns() < kept.leave_ns)
 		return;
@@ -361,6 +361,7 @@ static void leave_end(pid_t worker, bool ended)
 		(void)kill(worker, SIGKILL);
 		(void)waitpid(worker, NULL, 0);
 	}
+	mount->keeper.left++;
 	K2I_CRASH(mount_left);
 	_exit(EXIT_SUCCESS);
 }
@@ -443,7 +444,7 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 			strangers_reap(worker);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker) {
 			if (kept.leave_ns && !mount->ending)
-				leave_end(worker, true);
+				leave_end(mount, worker, true);
 			return status;
 		}
 		if (number == K2I_SIGNAL_WORD && info.si_pid == worker)
@@ -453,7 +454,7 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *end
 		if (number == SIGUSR2 && !ending->signal && !mount->ending && !signals_ask_end())
 			leave_begin(mount, worker);
 		if (kept.leave_ns && !mount->ending)
-			leave_end(worker, false);
+			leave_end(mount, worker, false);
 		if (!ending->signal)
 			worker_watch(mount, worker, *ready_ns != 0);
 		if (number == SIGUSR1) {

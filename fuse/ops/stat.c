@@ -44,7 +44,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 
 	counts.cache_questions = mount->pull->questions;
 	/* The keeper counts those. */
-	counts.worker_deaths = mount->keeper.workers ? mount->keeper.workers - 1 : 0;
+	counts.worker_deaths = mount->keeper.workers ? mount->keeper.workers - 1 - mount->keeper.left : 0;
 	counts.open_files = mount->handles->open_count - mount->pull->count;
 	counts.names = k2i_nodes_used(mount->nodes);
 	counts.held_bytes = mount->handles->held_bytes;

@@ -285,6 +285,8 @@ def check_waits(work):
     systemd.start()
     assert "taken over" in systemd.said() and "options" not in systemd.said().split("Is a directory")[-1], systemd.said()
     assert held.write("ended\\n") == 0
+    status = subprocess.run([f"{BIN}/k2hft", "stat", "--json", systemd.point], capture_output=True, text=True, timeout=WAIT_S)
+    assert re.search(r'"worker_deaths": 0\b', status.stdout), status
     systemd.leave()
     configure(systemd, [receiver.port], more="NONSENSE = 1")
     assert systemd.begin().wait(WAIT_S) == 2

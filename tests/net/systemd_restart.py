@@ -147,6 +147,7 @@ def scenario(bed):
     gone(bed, machine)
     overtake(machine)
     gone(bed, machine)
+    bed.expect("before a keeper took it over" in machine.said(), "the unit does not say what is lost")
 
 
 run(scenario)
