@@ -117,7 +117,11 @@ class Systemd:
                 env={"PATH": os.environ["PATH"], "MACHINE": MACHINE})
 
     def start(self):
-        wait_until(self.is_up, UP_S, "systemd starts")
+        """Nothing of k2hft is there before it is up: a systemd that does not come up is none to test with."""
+        try:
+            wait_until(self.is_up, UP_S, "systemd starts")
+        except Trouble as trouble:
+            self.problem = str(trouble)
 
     @staticmethod
     def files_make(folder):
