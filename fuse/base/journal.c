@@ -18,8 +18,8 @@
 #define STORE_BYTES_MAX (sizeof(void *) > 4 ? UINT64_C(8) << 30 : UINT64_C(512) << 20)
 #define STORE_BYTES_MIN (UINT64_C(256) << 20)
 /*
- * Another keeper can have it there, too: neither a program, nor its libraries, nor its heap ever come near. Where addresses
- * have fewer bits it is anywhere, and not taken over.
+ * The memory can be at this address in another keeper, too: no program, library or heap is ever near it. With addresses of 32
+ * bits the memory is anywhere, and no keeper takes it over.
  */
 #define STORE_ADDRESS ((void *)(uintptr_t)(sizeof(void *) > 4 ? UINT64_C(0x200000000000) : 0))
 /* More than a step keeps: a record of the largest size, and each node that one request can name. */
@@ -56,7 +56,7 @@ struct kept {
 struct store {
 	uint64_t layout; /* 0: its mount has ended */
 	uint64_t bytes;
-	uint64_t stays;
+	uint64_t stays; /* see k2i_journal_stay */
 	/* Bytes of the journal: 0, nothing is to be put back. Then WORD_ANSWERED: the answer may not have been given. */
 	_Atomic uint64_t word;
 	_Atomic uint64_t position; /* of the claim whose commit ends the step; POSITION_SET: there is one */

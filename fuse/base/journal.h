@@ -21,9 +21,9 @@ int k2i_journal_create(uint64_t layout); /* -ENOMEM */
 void k2i_journal_destroy(void);
 
 /*
- * The memory can outlive its keeper, too, where somebody else has a descriptor of it: this one, or -1 where another process
- * could not have the memory at the same address. `layout`: a number for all that is in it, which another program must
- * share.
+ * The memory can outlive its keeper where another process has a copy of its descriptor. This returns that, or -1 where
+ * another process could not have the memory at the same address. `layout` is a number for all that is in the memory, which
+ * the other program must share.
  */
 #define K2I_JOURNAL_NAME "k2hft-mount"
 int k2i_journal_descriptor(void);
@@ -35,7 +35,7 @@ int k2i_journal_descriptor(void);
  */
 int k2i_journal_look(int fd, uint64_t layout, uint64_t *stays);
 int k2i_journal_take(int fd, uint64_t layout, void **first);
-/* For who looks: its keeper, which was asked to leave it, does not. */
+/* The keeper was asked to leave the memory, and does not: k2i_journal_look tells that. */
 void k2i_journal_stay(void);
 /* The memory is this process's alone until it ends; waits while it is another's. */
 void k2i_journal_have(void);

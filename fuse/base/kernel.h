@@ -23,7 +23,7 @@ struct k2i_kernel {
 	dev_t device; /* of the files below the mount */
 	bool mounted;
 	bool taken_over;            /* another keeper has mounted it */
-	uint64_t options;           /* with these, see k2i_takeover_options */
+	uint64_t options;           /* that it was mounted with, see k2i_takeover_options */
 	char place[PATH_MAX];       /* the mount point as it was given */
 	char mount_point[PATH_MAX]; /* its absolute path */
 	bool follows_dead;          /* a mount whose processes ended was there: one of them can still be about to end */

@@ -103,7 +103,7 @@ void k2i_mount_point_unmount(struct k2i_mount *mount)
 	struct pollfd kernel = {.fd = fuse_session_fd(mount->kernel.session)};
 
 	if (mount_is_there(mount)) {
-		/* It unmounts what it has mounted itself. */
+		/* libfuse only unmounts what it has mounted itself. */
 		if (mount->kernel.taken_over)
 			(void)umount2(mount->options->mount_point, MNT_DETACH);
 		fuse_session_unmount(mount->kernel.session);

@@ -23,7 +23,7 @@ struct k2i_mount_options {
 	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
 	char *ignored_text;
 	char nearest[K2I_OPTION_ROOM]; /* the option that an unknown one may have been; "": none */
-	unsigned leave;                /* by this keeper, see k2i_takeover_ask */
+	unsigned leave;                /* the keeper that is to leave its mount, see k2i_takeover_ask; 0: none */
 	enum k2hft_log_level level;
 };
 

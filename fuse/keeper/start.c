@@ -233,7 +233,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	*mount = k2i_takeover_find(options);
 	taken_over = *mount != NULL;
 	if (taken_over)
-		k2i_keeper_signals_block(&signals); /* it is to end in order */
+		k2i_keeper_signals_block(&signals); /* the mount is to end in order */
 	else
 		*mount = mount_make(options);
 	if (!*mount) {
@@ -410,7 +410,7 @@ void k2i_start_undo(struct k2i_mount *mount)
 	k2i_rules_free(mount->rules);
 	if (mount->settings)
 		k2i_sender_config_free(&mount->config);
-	/* It has not failed by dying, so that does not count. */
+	/* This keeper has not died, so its try does not count. */
 	if (k2i_takeover_waits(mount))
 		mount->keeper.tries--;
 	else

@@ -23,16 +23,16 @@ struct k2i_mount_options;
 #define K2I_LAYOUT 2u
 uint64_t k2i_takeover_layout(void);
 
-/* The mount that a keeper has left for this process to serve; NULL: there is none. To be called once. */
+/* The mount that a keeper has left for this process to serve; NULL: there is none, or another call has had it. */
 struct k2i_mount *k2i_takeover_find(struct k2i_mount_options *options);
-/* There was one: what systemd has of its rings is open for a moment after the mount was given up. */
+/* Whether there was one: systemd has descriptors of its rings, and their locks, for a moment after it was given up. */
 bool k2i_takeover_given(void);
 /*
  * With the configuration read: whether it is the one that the mount goes by. `false`: that is logged, and the mount is taken
  * away from its place; it is to be undone, and another one made.
  */
 bool k2i_takeover_fits(struct k2i_mount *mount);
-/* As there, for this reason. */
+/* Takes it away as well, for this reason. */
 void k2i_takeover_refuse(struct k2i_mount *mount, const char *why);
 /*
  * Whether a mount that was found still waits for a keeper, since this one has not begun to serve it: the next one can do

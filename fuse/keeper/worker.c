@@ -214,7 +214,7 @@ int k2i_worker_run(struct k2i_mount *mount, const struct k2i_setup *setup)
 {
 	int status;
 
-	/* In the memory nothing is changed by whoever has lost its keeper, since another can have it. */
+	/* A worker without its keeper changes nothing in the memory, which another keeper can have by now. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != mount->keeper.pid) {
 		k2i_log(K2HFT_LOG_ERROR,

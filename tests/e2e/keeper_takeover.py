@@ -77,6 +77,15 @@ def configure(systemd, ports, more="", rule=""):
                    f"[K2HFTFUSE_RULE_DIR]\nTARGET = /\nTRUNS = yes\nDEFAULTALL = ALLOW\n{rule}")
 
 
+def served(work, rings=1, **more):
+    """A receiver, and a mount to it that another keeper could take over."""
+    receiver, systemd = Receiver(work), Systemd(work)
+    configure(systemd, [receiver.port], **more)
+    systemd.start()
+    systemd.complete(rings)
+    return receiver, systemd
+
+
 # The process that has the kernel's connection opens nothing on the mount itself: it would wait for itself.
 HELD = """
 import os, sys
@@ -210,11 +219,7 @@ def check_away(work):
 
 def check_plugin(work):
     """What a plug-in writes is sent once: it ends before its mount is left."""
-    receiver = Receiver(work)
-    systemd = Systemd(work)
-    configure(systemd, [receiver.port], rule="PLUGIN = /bin/cat\nPLUGINTRANS = yes\n")
-    systemd.start()
-    systemd.complete(rings=2)
+    receiver, systemd = served(work, rings=2, rule="PLUGIN = /bin/cat\nPLUGINTRANS = yes\n")
     writers = [Writer(f"{systemd.point}/{number}.log", number) for number in range(2)]
     for _ in range(3):
         wait_for("the writers", lambda seen=sum(writer.bytes for writer in writers):
@@ -269,11 +274,7 @@ def check_anew(work):
 def check_waits(work):
     """Starts fail, since the command line is wrong or an OUTPUTFILE can't be had: the mount waits for one that is right. It
     is gone, and that is said, if the configuration is wrong."""
-    receiver = Receiver(work)
-    systemd = Systemd(work)
-    configure(systemd, [receiver.port], rule=f"OUTPUTFILE = {work}/copy")
-    systemd.start()
-    systemd.complete()
+    receiver, systemd = served(work, rule=f"OUTPUTFILE = {work}/copy")
     held = Held(f"{systemd.point}/held.log")
     assert held.write("begun, ") == 0
     systemd.leave()
@@ -299,11 +300,7 @@ def check_waits(work):
 
 def check_ends(work):
     """A keeper that is killed while it ends its mount leaves nothing to take over: the next one's mount is there to stay."""
-    receiver = Receiver(work)
-    systemd = Systemd(work)
-    configure(systemd, [receiver.port])
-    systemd.start()
-    systemd.complete()
+    receiver, systemd = served(work)
     receiver.process.send_signal(signal.SIGSTOP)
     subprocess.run(["sh", "-c", 'echo waits >>"$0/waits.log"', systemd.point], check=True)
     systemd.keeper.terminate()
@@ -321,11 +318,7 @@ def check_ends(work):
 
 def check_alone(work):
     """Without systemd the keeper stays."""
-    receiver = Receiver(work)
-    systemd = Systemd(work)
-    configure(systemd, [receiver.port])
-    systemd.start()
-    systemd.complete()
+    receiver, systemd = served(work)
     systemd.end()
     keeper = subprocess.Popen([f"{BIN}/k2hftfuse", systemd.point, "-o", f"conf={systemd.conf}", "-f"],
                               stderr=open(f"{work}/mount.log", "ab"))

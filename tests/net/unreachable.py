@@ -36,8 +36,8 @@ def memory_kib(pids):
 
 
 def idle(bed, senders, down):
-    """After they had time to slow down; a lane waits for FAILOVERTIME at each of the 30 addresses without a host."""
-    bed.pause(45 if bed.long else 4)
+    """After they had time to slow down."""
+    bed.pause(15 if bed.long else 4)
     seconds = 20 if bed.long else 2
     pids = [family(sender.serving().pid) for sender in senders]
     before = [ticks(one) for one in pids]

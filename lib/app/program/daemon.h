@@ -51,8 +51,8 @@ void k2i_daemon_alive(void);
 
 /*
  * The number of descriptors that systemd has for this very process, see sd_listen_fds(3): from K2I_DAEMON_DESCRIPTORS_FIRST
- * on. Their names, in that order and with a colon between two, are in `names`. To be called once, before other threads are
- * there. -EINVAL, or -errno: they are not there.
+ * on. Their names, in that order and with a colon between two, are in `names`. To be called before other threads are
+ * there; a second call finds none. -EINVAL, or -errno: they are not there.
  */
 int k2i_daemon_descriptors(char *names, size_t names_room);
 #define K2I_DAEMON_DESCRIPTORS_FIRST 3

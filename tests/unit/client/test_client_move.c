@@ -274,13 +274,15 @@ CASE(many_that_are_away_are_searched_slowly)
 	while (!f->client->move.searching)
 		round_go(f);
 	uint64_t begin_ns = f->now_ns;
-	while (pauses < PAUSES) {
+	for (;;) {
 		uint64_t retry_ns = f->client->failure.retry_at_ns, failures = stats_of(f).connect_failures;
 		const struct k2i_target *target = f->client->dial.target;
 
 		if (f->client->state == K2HFT_CLIENT_WAITING && retry_ns > f->now_ns) {
 			assert_ptr_equal(target, f->client->targets.list);
-			pauses++;
+			/* The tries behind the last one are done. */
+			if (pauses++ == PAUSES)
+				break;
 			f->now_ns = retry_ns;
 		}
 		round_go(f);
@@ -289,7 +291,7 @@ CASE(many_that_are_away_are_searched_slowly)
 	}
 	for (unsigned at = 1; at < MANY; at++)
 		assert_in_range(tried[at], PAUSES * 3 / (MANY - 1) - 1, PAUSES * 3 / (MANY - 1) + 3);
-	assert_true(tried[0] >= PAUSES - 1);
+	assert_true(tried[0] >= PAUSES);
 	assert_true(f->now_ns - begin_ns > PAUSES * 1000 * MS);
 }
 
