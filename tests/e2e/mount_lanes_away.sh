@@ -16,14 +16,14 @@ TRUNS = on
 DEFAULTALL = ALLOW
 WRITEMODE = $write_mode"
 	start_mount
-	for file in $(seq 30); do
+	for file in $(seq 42); do
 		echo first >"$sent/$write_mode$file"
 	done
 	until_true 30 all_acked || fail "$write_mode: not all is acknowledged"
 	down 2
 	held=''
 	free=''
-	for file in $(seq 30); do
+	for file in $(seq 42); do
 		[ -e "$work/r2/senddir/$write_mode$file" ] && held="$held $write_mode$file" || free="$free $write_mode$file"
 	done
 	# shellcheck disable=SC2086 # words

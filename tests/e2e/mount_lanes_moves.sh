@@ -12,7 +12,7 @@ lanes 3
 start_mount
 home_port=$(lane_port 2)
 write_part() {
-	for file in $(seq 12); do
+	for file in $(seq 36); do
 		seq -f "$file $1 %.0f" 500 >>"$sent/$file" || fail "writing part $1"
 	done
 }
@@ -34,7 +34,7 @@ until_true 30 returned || fail "the lane does not come home"
 [ "$(lane 2 unsettled)" = 0 ] || fail "$(lane 2 unsettled) receivers are not settled"
 write_part 4
 until_true 30 all_acked || fail "not all of part 4 is acknowledged"
-for file in $(seq 12); do
+for file in $(seq 36); do
 	for part in 1 2 3 4; do
 		seq -f "$file $part %.0f" 500
 	done >"$work/expected"

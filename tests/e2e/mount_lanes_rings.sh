@@ -26,7 +26,7 @@ K2HINIT = no"
 	done
 	[ "$(sed -n 's/.*"uuid": *"\([^"]*\)".*/\1/p' "$work"/stat.? | sort -u | wc -l)" = 3 ] || fail "links: $(cat "$work"/stat.?)"
 	quick touch "$mnt/.k2hft-ring.other" 2>/dev/null && fail "a name of a ring's link can be taken"
-	for file in $(seq 12); do
+	for file in $(seq 36); do
 		seq -f "$file %.0f" 1000 >>"$sent/$kind$file"
 	done
 	until_true 30 all_acked || fail "$kind: not all is acknowledged"
@@ -36,7 +36,7 @@ for number in 1 2 3; do
 	[ -f "$work/rings/ring.127.0.0.1:$(lane_port "$number")" ] || fail "no ring for receiver $number"
 	down "$number"
 done
-for file in $(seq 12); do
+for file in $(seq 36); do
 	seq -f "$file %.0f" 1001 1100 >>"$sent/file$file"
 done
 stop_mount || fail "status $? of k2hftfuse, whose rings keep records"
@@ -63,7 +63,7 @@ for number in 1 2 3; do
 done
 start_mount
 until_true 30 all_acked || fail "what was left is not acknowledged"
-for file in $(seq 12); do
+for file in $(seq 36); do
 	seq -f "$file %.0f" 1100 | cmp - "$work"/r*/senddir/"file$file" || fail "file$file"
 done
 [ "$(quick stat -f -c '%b * %S' "$mnt")" = "192 * 4096" ] || fail "df: $(quick stat -f -c '%b * %S' "$mnt")"

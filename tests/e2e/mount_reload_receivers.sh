@@ -44,7 +44,8 @@ lanes_are() {
 ring_files() { (cd "$work/rings" && echo ring*); }
 connects() { grep -c "client: connected to 127.0.0.1:$(lane_port "$1") " "$work/mount.err"; }
 killed() { quick kill -9 "$(pgrep -P "$mount_pid")"; }
-streams=24
+# Their names decide, with the ports, who gets them: of so many each receiver gets some.
+streams=48
 
 cat >"$work/write.py" <<'END'
 import os, sys, time

@@ -12,7 +12,8 @@ import tempfile
 from common.receiver import BIN, wait_for
 from common.relay import Stage
 
-STREAMS = 20
+# So many that there is one for each end, whatever the ports that decide it.
+STREAMS = 40
 
 
 def k2hft(*words, status=0):
