@@ -9,7 +9,7 @@ pick_port
 start_mount
 cat >"$work/write.py" <<'END'
 import ctypes, errno, os, signal, sys
-path, expected = sys.argv[1:]
+path, expected, writes = sys.argv[1:]
 signal.signal(signal.SIGUSR1, lambda *_: None)
 data = b"".join(b"%07d\n" % number for number in range(131072))
 other = os.open(path + ".other", os.O_WRONLY | os.O_CREAT)
@@ -18,15 +18,19 @@ file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
 # Not os.write, which tries again.
 libc = ctypes.CDLL(None, use_errno=True)
 libc.write.restype = ctypes.c_ssize_t
+open(writes, "w").close()
 written = libc.write(file, data, ctypes.c_size_t(len(data)))
 if (written, ctypes.get_errno()) != (-1, getattr(errno, expected)):
     sys.exit(f"{written} bytes, {errno.errorcode.get(ctypes.get_errno())}")
 END
 # write EXPECTED COMMAND...: the write ends so when COMMAND has run.
 write() {
-	python3 "$work/write.py" "$sent/f" "$1" &
+	rm -f "$work/writes"
+	python3 "$work/write.py" "$sent/f" "$1" "$work/writes" &
 	writer=$!
 	shift
+	# What waits from now on is that write, and not the open or the write before.
+	until_true 20 test -e "$work/writes" || fail "no write"
 	until_true 20 ring_full 130 || fail "the ring does not fill"
 	comes_to_wait $writer
 	"$@" || fail "$*"

@@ -10,14 +10,9 @@ fixed_port=yes
 start_mount
 python3 tests/tools/append_without_end.py "$sent/f" "$work/endless" &
 writer=$!
-comes_to_wait $writer
-# Each write waits a little for its answer; this wait is the one that lasts.
-stands() {
-	size=$(wc -c <"$work/endless")
-	sleep 0.5
-	[ "$(wc -c <"$work/endless")" = "$size" ]
-}
-until_true 20 stands || fail "the writer does not come to wait"
+# Each write waits a little for its answer; who is counted here waits for room.
+waiting() { [ "$("$bin/k2hft" stat "$mnt" | sed -n 's/^ *waiting_writers *\([0-9]*\) .*/\1/p')" = "$1" ]; }
+until_true 20 waiting 1 || fail "the writer does not come to wait"
 accepted=$(wc -c <"$work/endless")
 # A file that is opened anew, and one that the kernel knows from before, whose size it needs not ask for.
 : >"$work/again"
@@ -25,14 +20,12 @@ sh -c "while :; do echo line >>'$sent/again' && echo line >>'$work/again'; done"
 again=$!
 sh -c "exec echo other >>'$sent/other'" &
 other=$!
-comes_to_wait $other
-sleep 0.5
+until_true 20 waiting 3 || fail "not all of them come to wait"
 before=$(wc -l <"$work/again")
 sleep 0.5
 [ "$(wc -l <"$work/again")" = "$before" ] || fail "who opens the log for each line does not wait"
 [ "$(wc -c <"$work/endless")" = "$accepted" ] || fail "the writer does not wait"
-waiting=$("$bin/k2hft" stat "$mnt" | sed -n 's/^ *waiting_writers *\([0-9]*\) .*/\1/p')
-[ "$waiting" = 3 ] || fail "$waiting waiting_writers"
+waiting 3 || fail "not all of them wait any longer"
 gone $writer && fail "the writer does not wait"
 python3 tests/tools/append_without_end.py "$sent/interrupted" "$work/interrupted" &
 interrupted=$!

@@ -30,6 +30,7 @@ killed=$!
 worker_of "$mount_pid" || fail "no worker"
 kill -9 "$worker"
 becomes mount.worker_deaths 1
+comes_to_wait $killed
 quick ls "$sent" >/dev/null || fail "ls while an open waits"
 gone $makes && fail "an open does not wait for a number"
 gone $killed && fail "an open does not wait for a number"
