@@ -18,6 +18,9 @@ start() {
 	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
 		$push "$@" "$dir/pipe" 2>"$dir/errors" &
 	pushing=$!
+	# Python reads, too.
+	wait_until is_push
+	begun=$(bytes_read)
 	cat "$dir/in" >"$dir/pipe" 2>/dev/null &
 	feeding=$!
 	wait_until blocked
@@ -25,11 +28,13 @@ start() {
 
 # The number of bytes read does not grow any more.
 blocked() {
-	before=$(sed -n 's/^rchar: //p' "/proc/$pushing/io" 2>/dev/null)
+	before=$(bytes_read)
 	sleep 0.5
-	after=$(sed -n 's/^rchar: //p' "/proc/$pushing/io" 2>/dev/null)
-	[ "${after:-0}" -gt 500000 ] && [ "$before" = "$after" ]
+	after=$(bytes_read)
+	[ $((${after:-0} - begun)) -gt 500000 ] && [ "$before" = "$after" ]
 }
+bytes_read() { sed -n 's/^rchar: //p' "/proc/$pushing/io" 2>/dev/null; }
+is_push() { [ "$(cat "/proc/$pushing/comm")" = k2hft ]; }
 
 # The first interrupt ends the reading, the second the waiting.
 interrupt() {
@@ -40,7 +45,6 @@ interrupt() {
 	remaining=$(sed -n 's/^k2hft push: \([0-9]*\) records are not acknowledged .*/\1/p' "$dir/errors")
 	[ "${remaining:-0}" -gt 1000 ] || fail "$(cat "$dir/errors")"
 }
-was_read() { [ "$(sed -n 's/^rchar: //p' "/proc/$pushing/io")" -gt 100000 ]; }
 reading_ended() { ! kill -0 $feeding 2>/dev/null; }
 
 start
@@ -73,7 +77,7 @@ pushing=$!
 exec 3>"$dir/pipe"
 exec 4<"$dir/pipe"
 printf '%0100000d' 7 | tee "$dir/in" >&3
-wait_until was_read
+pipe_drained
 "${B:-build}/bin/k2hft" verify --make -q --attach "$dir/ring" -t others -n 20000 --timeout 1 2>/dev/null 3>&- &&
 	fail "the ring is not full"
 kill -INT $pushing

@@ -9,20 +9,6 @@ receiver_stop TERM
 push="${B:-build}/bin/k2hft push -q -r 127.0.0.1:$port --ring $dir/ring"
 seq 1 200000 >"$dir/in"
 
-# Waits until everything was read from the pipe at descriptor 3.
-pipe_drained() {
-	python3 - <<'END' || fail "the pipe"
-import array, fcntl, sys, termios, time
-for _ in range(400):
-    left = array.array("i", [0])
-    fcntl.ioctl(3, termios.FIONREAD, left)
-    if not left[0]:
-        sys.exit(0)
-    time.sleep(0.05)
-sys.exit(1)
-END
-}
-
 # Killed before the receiver was there. What it read before its last read is in the ring.
 mkfifo "$dir/pipe"
 $push -t killed "$dir/pipe" 2>"$dir/push.log" &

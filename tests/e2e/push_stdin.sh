@@ -58,7 +58,7 @@ echo one >&3
 wait_until arrived hung 4
 kill -STOP "$pid"
 echo two >&3
-sleep 0.2
+pipe_drained
 kill -HUP $pushing
 sleep 0.2
 kill -HUP $pushing
