@@ -20,6 +20,7 @@ free_bytes() {
 before=$(free_bytes)
 # There are no more files than threads, however many are asked for.
 "$k2hft" testio -s 20 -n 1 -b 64 -w 1 -f 64 "$dir/disk" >"$dir/output" || exit 1
+: >"$dir/output" # of the run before
 "$k2hft" testio -s 20 -n 1000 -t 3600 -b 4 -w 1 "$dir/disk" >"$dir/output" 2>"$dir/errors" &
 testio=$!
 until grep -q '^Max # files' "$dir/output"; do
