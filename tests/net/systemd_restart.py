@@ -116,11 +116,14 @@ def gone(bed, machine):
 def overtake(machine):
     """The keeper has left its mount for the next one when the stop comes."""
     os.mkdir(machine.path(f"{UNITS}/k2hftfuse@.service.d"))
-    write(machine.path(f"{UNITS}/k2hftfuse@.service.d/slow.conf"), "[Service]\nExecStop=/bin/sleep 1\n")
+    write(machine.path(f"{UNITS}/k2hftfuse@.service.d/slow.conf"),
+          '[Service]\nExecStop=/bin/sh -c "until [ -e /run/overtaken ]; do sleep 0.1; done"\n')
     machine.control("daemon-reload")
     machine.control("start", MOUNT)
     machine.control("restart", "--no-block", MOUNT)
     wait_until(lambda: machine.show(MOUNT, "MainPID") == "0", ARRIVES_S, "the keeper leaves")
+    machine.control("stop", "--no-block", MOUNT)
+    write(machine.path("/run/overtaken"), "")
     machine.control("stop", MOUNT)
 
 
