@@ -73,7 +73,8 @@ static size_t frame_taken(struct k2hft_client *client, size_t bytes)
 static void socket_progress(struct k2hft_client *client, size_t bytes, uint64_t now_ns)
 {
 	client->life.written_bytes += bytes;
-	if (client->life.expected_ns == 0)
+	/* A PONG wants no answer: whatever wants one later has all its time from then on. */
+	if (client->life.expected_ns == 0 && k2i_client_answer_outstanding(client))
 		client->life.expected_ns = now_ns;
 	k2i_link_sent(&client->link, bytes);
 }

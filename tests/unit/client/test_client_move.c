@@ -194,6 +194,31 @@ CASE(an_idle_connection_is_asked_in_time)
 	(void)connect_to(world, 1, 0);
 }
 
+/* The time of an answer that it owes does not begin with a PONG before, which wants none. */
+CASE(an_idle_one_is_not_left)
+{
+	struct k2hft_ping ping = {.token = 4711};
+	struct fixture *f = &world->f;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)connect_to(world, 0, 0);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, bytes, sizeof(bytes)));
+		(void)peer_frame(f, K2HFT_FRAME_PONG);
+		f->now_ns += 2 * FAILOVER_MS * MS;
+		push(f, "late\n");
+		(void)peer_data(f);
+		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+		peer_acks(f, f->end);
+	}
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, bytes, sizeof(bytes)));
+	(void)peer_frame(f, K2HFT_FRAME_PONG);
+	f->now_ns += K2I_CLIENT_PING_NS;
+	(void)peer_frame(f, K2HFT_FRAME_PING);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+}
+
 CASE(what_was_acknowledged_is_not_in_doubt)
 {
 	struct fixture *f = &world->f;
