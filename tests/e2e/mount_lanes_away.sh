@@ -38,7 +38,7 @@ WRITEMODE = $write_mode"
 	# Its verdict takes the backlog from all rings.
 	tells() {
 		"$bin/k2hft" stat "$mnt" >"$work/stat" &&
-			head -n 1 "$work/stat" | grep -q ": [0-9,]* records of [12] file.* since .*; 1 of 3 receivers are away"
+			head -n 1 "$work/stat" | grep -q ": [0-9,]* records of [12] file.* since .*; 1 of 3 receivers is away"
 	}
 	until_true 20 tells || fail "$write_mode: $(head -n 1 "$work/stat")"
 	sleep 0.5

@@ -68,6 +68,13 @@ assert target["verdict"] == "stuck" and target["status"]["backlog"]["records"] =
 start_receiver
 until_true 20 health 200 "^$mnt: fine: nothing waits\$" || fail "$(cat "$work/status" "$work/body")"
 
+kill -STOP "$receiver_pid"
+seq 1 500 >"$sent/log"
+until_true 20 health 503 "^$mnt: 500 records of 1 file wait since .*: 127.0.0.1:$port is connected, but has acknowledged nothing for " ||
+	fail "$(cat "$work/status" "$work/body")"
+kill -CONT "$receiver_pid"
+until_true 20 health 200 "^$mnt: fine: nothing waits\$" || fail "$(cat "$work/status" "$work/body")"
+
 answers / 200 || fail "/"
 cmp -s "$work/body" lib/app/program/page.html || fail "another page"
 # Nothing of the page comes from elsewhere.

@@ -31,7 +31,8 @@ class Status(http.server.BaseHTTPRequestHandler):
         lanes = [{"home": f"h{n}", "goes_to": f"receiver{n}.a-long-name.example:8020", "state": "connected",
                   "unacked_records": n, "acked_records": 0} for n in range(30)]
         body = json.dumps({"program": "k2hftfuse", "ring": {"committed_records": 1, "unacked_records": 0}, "lanes": lanes,
-                           "client": {"state": "connected"}, "backlog": {"records": self.waiting[port]}}).encode()
+                           "client": {"host": "receiver.a-long-name.example", "port": "8020", "state": "waiting",
+                                      "error": "Connection refused"}, "backlog": {"records": self.waiting[port]}}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -93,11 +94,12 @@ def check_screen(targets):
     screen = Screen("-i", "1", *targets)
     screen.hear(lambda: len(screen.frames()) > 2)
     for number, frame in enumerate(screen.frames()[:2]):
-        assert len(frame) == 24 and all(len(line) <= 80 for line in frame), frame
+        assert len(frame) == 24 and all(len(line) <= 79 for line in frame), frame
+        assert frame[0].endswith(" oldest"), frame  # the last column stays free
         assert frame[0].split()[:2] == ["target", "state"] and targets[1] in frame[1], frame
         # The first of its lanes is that for which most records wait.
-        assert frame[2].split()[-5:] == ["connected", "0", "-", "29", "-"] or number == 0, frame
-        assert "receiver28" in frame[3], frame
+        assert frame[2].split()[-5:] == ["over", "0", "-", "29", "-"] or number == 0, frame
+        assert "h28" in frame[3], frame
     screen.resize(5, 100)
     screen.running.send_signal(signal.SIGWINCH)
     screen.hear(lambda: len(screen.frames()[-2]) == 5)
@@ -106,10 +108,22 @@ def check_screen(targets):
     assert screen.said.endswith(LEAVE), repr(screen.said)
 
 
+def check_verdict(target):
+    """A verdict that is too long for a line goes on in the next one."""
+    screen = Screen("-i", "1", target)
+    screen.resize(90, 80)
+    screen.running.send_signal(signal.SIGWINCH)
+    screen.hear(lambda: len(screen.frames()) > 2 and len(screen.frames()[-2]) > 24)
+    text = " ".join(screen.frames()[-2])
+    assert "receiver.a-long-name.example:8020 is not connected: Connection refused; 30 of 30 receivers are away" in text, text
+    os.write(screen.terminal, b"q")
+    assert screen.end() == 0, screen.said
+
+
 def check_signals(target):
     for number in (signal.SIGINT, signal.SIGTERM):
         screen = Screen("-i", "60", target)
-        screen.hear(lambda: "receiver29" in screen.said)
+        screen.hear(lambda: "h29" in screen.said)
         screen.running.send_signal(number)
         assert screen.end() == -number, screen.said
 
@@ -122,6 +136,7 @@ def main():
         threading.Thread(target=server.serve_forever, daemon=True).start()
     targets = ["127.0.0.1:%d" % server.server_address[1] for server in servers]
     check_screen(targets)
+    check_verdict(targets[0])
     check_signals(targets[0])
     return 0
 

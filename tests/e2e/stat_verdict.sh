@@ -38,8 +38,15 @@ comes "$work/ring" "^$work/ring: 300 records of 3 files wait since .*: 127.0.0.1
 seq 1 100000 >"$sent/one"
 comes "$mnt" 'the ring is full, writers wait or are refused; lost or doubtful since it began: dropped_records [1-9]'
 
-# All is well again, but for what was dropped.
+# One that hangs is connected, and no progress.
 start_receiver
+comes "$mnt" "^$mnt: fine: nothing waits"
+kill -STOP "$receiver_pid"
+echo more >"$sent/one"
+comes "$mnt" "^$mnt: 1 record of 1 file waits since .*: 127.0.0.1:$port is connected, but has acknowledged nothing for [0-9]* s"
+kill -CONT "$receiver_pid"
+
+# All is well again, but for what was dropped.
 comes "$mnt" "^$mnt: fine: nothing waits; lost or doubtful since it began: dropped_records [1-9]"
 stop_mount || fail "status $? of k2hftfuse"
 exit 0

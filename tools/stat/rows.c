@@ -78,11 +78,13 @@ static const struct json_value *lane_before(const struct json_value *status, con
 
 static struct row lane_row(const struct stat_target *target, const struct json_value *lane)
 {
+	const char *home = json_text(lane, "home"), *state = json_text(lane, "state");
+	bool moved = strcmp(state, "connected") == 0 && strcmp(home, json_text(lane, "goes_to")) != 0;
+
 	return (struct row){
-		.name = json_text(lane, "goes_to"),
-		.state = json_text(lane, "state"),
-		.records_per_s = rate_of(lane, lane_before(target->before, json_text(lane, "home")), "acked_records",
-					 seconds_of(target)),
+		.name = home,
+		.state = moved ? "taken over" : state,
+		.records_per_s = rate_of(lane, lane_before(target->before, home), "acked_records", seconds_of(target)),
 		.bytes_per_s = -1,
 		.waiting = number_of(lane, "unacked_records"),
 		.oldest_ns = number_of(stat_lane_backlog(target->now, lane), "oldest_ns"),

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -79,11 +80,12 @@ void stat_screen_end(void)
 	terminal_restore();
 }
 
+/* Without the last one: where a terminal cuts lines its cursor stays there, and \033[K erases it. */
 unsigned stat_screen_columns(void)
 {
 	struct winsize size;
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 79;
 }
 
 static unsigned lines_there(void)
@@ -93,15 +95,39 @@ static unsigned lines_there(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row ? size.ws_row : 24;
 }
 
-/* Each line takes the place of the one that stood there, so nothing flickers. */
+/* The bytes of a line up to the last blank in `columns`; all of them if they fit, or without such a blank. */
+static size_t part_of(const char *text, size_t bytes, unsigned columns)
+{
+	unsigned column = 0;
+	size_t blank = 0;
+
+	for (size_t at = 0; at < bytes; at++) {
+		if (text[at] == '\033') /* a colour */
+			at += strcspn(text + at, "m");
+		else if (((unsigned char)text[at] & 0xc0) != 0x80 && column++ == columns)
+			return blank ? blank : bytes;
+		else if (text[at] == ' ')
+			blank = at;
+	}
+	return bytes;
+}
+
+/*
+ * Each line takes the place of the one that stood there, so nothing flickers. Details, which are indented, are cut. A
+ * verdict is not: it ends with the reason.
+ */
 void stat_screen_show(const char *text)
 {
-	unsigned left = lines_there();
+	unsigned left = lines_there(), columns = stat_screen_columns();
+	bool verdict = true, begins = true;
 	size_t bytes;
 
 	(void)fputs("\033[H", stdout);
-	for (; *text && left > 0; left--, text += bytes + (text[bytes] == '\n')) {
+	for (; *text && left > 0; left--, text += bytes + (text[bytes] != '\0')) {
+		verdict = begins ? *text != ' ' : verdict;
 		bytes = strcspn(text, "\n");
+		bytes = verdict ? part_of(text, bytes, columns) : bytes;
+		begins = text[bytes] != ' ';
 		(void)fwrite(text, 1, bytes, stdout);
 		(void)fputs(left > 1 ? "\033[K\n" : "\033[K", stdout);
 	}

@@ -12,6 +12,8 @@
 
 /* Records that are younger are on their way: a batch, a round trip, a disk. */
 #define ON_THEIR_WAY_NS (2 * K2I_SECOND_NS)
+/* A receiver that is busy says so every second: one that is silent for longer hangs, or is behind a slow link. */
+#define SILENT_NS (5 * K2I_SECOND_NS)
 /* A plug-in that leaves records for so long hangs. */
 #define PLUGIN_HANGS_S 10u
 
@@ -93,8 +95,17 @@ static bool plugin_print(FILE *output, const struct json_value *status, enum sta
 	return true;
 }
 
+/* For how long records have waited without an acknowledgement of any. */
+static uint64_t silence_ns(const struct json_value *client, uint64_t oldest_ns, uint64_t now_ns)
+{
+	uint64_t acked_ns = number_of(client, "last_ack_ns"), since_ns = acked_ns > oldest_ns ? acked_ns : oldest_ns;
+
+	return since_ns && now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
 /* Why records of a ring wait. `client`: NULL, of a ring whose client does not tell. */
-static void reason_print(FILE *output, const struct json_value *status, const struct json_value *client)
+static void reason_print(FILE *output, const struct json_value *status, const struct json_value *client,
+			 uint64_t silent_ns)
 {
 	const char *state = json_text(client, "state"), *slow = json_text(client, "receiver_status");
 	const char *error = json_text(client, "error");
@@ -106,14 +117,18 @@ static void reason_print(FILE *output, const struct json_value *status, const st
 		return;
 	}
 	(void)fprintf(output, "%s:%s ", json_text(client, "host"), json_text(client, "port"));
-	if (strcmp(state, "connected") != 0)
+	if (strcmp(state, "connected") != 0) {
 		(void)fprintf(output, "is not connected%s%s", *error ? ": " : "", error);
-	else
+	} else if (strcmp(slow, "ok") == 0 && silent_ns > ON_THEIR_WAY_NS) {
+		(void)fputs("is connected, but has acknowledged nothing for ", output);
+		age_print(output, silent_ns);
+	} else {
 		(void)fputs(strcmp(slow, "full") == 0     ? "has no room on its disk"
 			    : strcmp(slow, "failed") == 0 ? "can't write: its log says why"
 			    : strcmp(slow, "slow") == 0   ? "waits for its disk"
 							  : "is connected and takes them",
 			    output);
+	}
 }
 
 static void full_print(FILE *output, const struct json_value *ring_state)
@@ -131,7 +146,7 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 	const struct json_value *client = json_get(status, "client"), *backlog = json_get(status, "backlog");
 	uint64_t records =
 		backlog ? number_of(backlog, "records") : number_of(json_get(status, "ring"), "unacked_records");
-	uint64_t oldest_ns = number_of(backlog, "oldest_ns");
+	uint64_t oldest_ns = number_of(backlog, "oldest_ns"), silent_ns = silence_ns(client, oldest_ns, now_ns);
 	unsigned streams = count_of(json_get(backlog, "streams"));
 	/* A ring whose client does not tell has a sender, or none. */
 	bool connected = client ? strcmp(json_text(client, "state"), "connected") == 0
@@ -148,11 +163,12 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 	}
 	if (!records) {
 		(void)fputs("nothing waits, but ", output);
-		reason_print(output, status, client);
+		reason_print(output, status, client, 0);
 		return STAT_FINE;
 	}
 	if (connected && oldest_ns + ON_THEIR_WAY_NS > now_ns) {
-		(void)fprintf(output, "fine: %s records are on their way", number_text(records, number));
+		(void)fprintf(output, "fine: %s record%s on the way", number_text(records, number),
+			      records == 1 ? " is" : "s are");
 		return STAT_FINE;
 	}
 	(void)fprintf(output, "%s record%s", number_text(records, number), records == 1 ? "" : "s");
@@ -161,10 +177,11 @@ static enum stat_verdict ring_verdict(FILE *output, const struct json_value *sta
 	(void)fputs(records == 1 ? " waits" : " wait", output);
 	since_print(output, oldest_ns, now_ns);
 	(void)fputs(": ", output);
-	reason_print(output, status, client);
+	reason_print(output, status, client, silent_ns);
 	full_print(output, json_get(status, "ring_state"));
-	return connected && client && strcmp(json_text(client, "receiver_status"), "ok") == 0 ? STAT_PROGRESS
-											      : STAT_STUCK;
+	return connected && client && strcmp(json_text(client, "receiver_status"), "ok") == 0 && silent_ns < SILENT_NS
+		       ? STAT_PROGRESS
+		       : STAT_STUCK;
 }
 
 /* Tells how many outputs, or connections, have data that can't be written now, and the first one with its reason. */
@@ -252,13 +269,16 @@ static void lanes_print(FILE *output, const struct json_value *status)
 
 	for (; lane; lane = lane->next) {
 		count++;
-		away += strcmp(json_text(lane, "state"), "connected") != 0;
+		/* Another one may have taken over. */
+		away += strcmp(json_text(lane, "state"), "connected") != 0 ||
+			strcmp(json_text(lane, "home"), json_text(lane, "goes_to")) != 0;
 		unsettled += number_of(lane, "unsettled") > 0;
 	}
 	if (away)
-		(void)fprintf(output, "; %u of %u receivers are away", away, count);
+		(void)fprintf(output, "; %u of %u receivers %s away", away, count, away == 1 ? "is" : "are");
 	if (unsettled)
-		(void)fprintf(output, "; %u lanes wait to settle what moved", unsettled);
+		(void)fprintf(output, "; %u lane%s to settle what moved", unsettled,
+			      unsettled == 1 ? " waits" : "s wait");
 }
 
 static void losses_print(FILE *output, const struct json_value *status)
