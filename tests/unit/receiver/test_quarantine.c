@@ -310,7 +310,9 @@ FOLDER_TEST(an_error_of_the_one_before_is_noticed)
 	char link[PATH_ROOM], other[] = "/dev/shm/k2hft-test.XXXXXX";
 	int puts;
 
-	assert_non_null(mkdtemp(other));
+	/* A folder in which packages are built has no tmpfs there, and it is root's. */
+	if (!mkdtemp(other))
+		skip();
 	assert_int_equal(stat(folder->path, &here) | stat(other, &there), 0);
 	if (here.st_dev == there.st_dev) {
 		assert_int_equal(rmdir(other), 0);
