@@ -26,11 +26,12 @@ for file in packaging/alpine/APKBUILD packaging/arch/PKGBUILD; do
 	) || wrong "$file does not have version $version"
 done
 
-eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d prefix=/usr libdir=/usr/lib64 docdir=/usr/share/doc/k2hft"
+eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d prefix=/usr libdir=/usr/lib64 docdir=/usr/share/doc/k2hft \
+	pythondir=/usr/lib/python3/site-packages"
 sed -n -e '/^%files/,/^# /p' "$spec" | sed -n -e 's|%{_bindir}|usr/bin|; s|%{_docdir}/%{name}|usr/share/doc/k2hft|
 	s|%{_datadir}|usr/share|; s|%{_mandir}|usr/share/man|; s|%{_libdir}|usr/lib64|; s|%{_includedir}|usr/include|
 	s|%{_sysusersdir}|usr/lib/sysusers.d|; s|%{_tmpfilesdir}|usr/lib/tmpfiles.d|
-	s|%{_prefix}|usr|; s|^%doc ||; /^usr/p' >"$root/globs"
+	s|%{python3_sitelib}|usr/lib/python3/site-packages|; s|%{_prefix}|usr|; s|^%doc ||; /^usr/p' >"$root/globs"
 [ -s "$root/globs" ] || wrong "$spec: no files found"
 (
 	cd "$root/d"
