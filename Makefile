@@ -112,8 +112,8 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-# Callers of these files ask the processor before.
-$(B)/obj/lib/base/hash_avx2.o $(B)/obj/lib/app/rules/needles_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
+# Callers of these files ask the processor before. private: $(B)/flags, which each object needs, is the same for all.
+$(B)/obj/lib/base/hash_avx2.o $(B)/obj/lib/app/rules/needles_avx2.o: private override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
 
 $(LIB_A): $(LIB_OBJECTS)
 $(BASE_A): $(BASE_OBJECTS)
@@ -168,7 +168,7 @@ $(PROGRAMS) $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): $(APP_A) $(CONFIG_A) $(BASE
 .SECONDEXPANSION:
 unit_object = $(filter %/$(1).o,$(UNIT_OBJECTS))
 $(UNIT): $(B)/tests/%: $$(call unit_object,$$*)
-$(UNIT_OBJECTS): override CPPFLAGS += -iquote tests/unit
+$(UNIT_OBJECTS): private override CPPFLAGS += -iquote tests/unit
 $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 # With libFuzzer's main where that is compiled for, else with one that runs files.
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)

@@ -32,7 +32,7 @@ $(B)/flags: | say-left
 # A module has its own copy of what it uses of the receiver, and shares libk2hft.so with it.
 all: $(MODULES_SO)
 define module_rules
-$(call module_objects,$(1)): override CPPFLAGS += $(call cflags_of,$($(1)_NEEDS))
+$(call module_objects,$(1)): private override CPPFLAGS += $(call cflags_of,$($(1)_NEEDS))
 $(B)/lib/k2hft/$(1).so: $(call module_objects,$(1))
 $(B)/lib/k2hft/$(1).so: LIBS = $(foreach need,$($(1)_NEEDS),$(call pkg,--libs,$(need)))
 endef
@@ -52,10 +52,10 @@ $(B)/obj/%.pb-c.o: $(B)/obj/%.pb-c.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(COMPILE) $(call cflags_of,libprotobuf-c) -w $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 otlp_USERS := $(call module_objects,otlp) $(B)/obj/tests/unit/receiver/test_otlp.o
-$(otlp_USERS): override CPPFLAGS += -iquote $(B)/obj $(call cflags_of,$(otlp_NEEDS))
+$(otlp_USERS): private override CPPFLAGS += -iquote $(B)/obj $(call cflags_of,$(otlp_NEEDS))
 $(filter-out %.pb-c.o,$(otlp_USERS)): | $(patsubst %.proto,$(B)/obj/%.pb-c.c,$(wildcard receiver/sink/otlp/*.proto))
 # The tests have brokers of the library's own.
 ifeq ($(call module_missing,kafka),)
-$(B)/obj/tests/tools/kafka_mock.o: override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))
+$(B)/obj/tests/tools/kafka_mock.o: private override CPPFLAGS += $(call cflags_of,$(kafka_NEEDS))
 $(B)/tests/tools/kafka_mock: LIBS = $(call pkg,--libs,$(kafka_NEEDS))
 endif
