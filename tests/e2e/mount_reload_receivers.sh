@@ -42,7 +42,11 @@ lanes_are() {
 	[ "$found" = "$(ports "$@")" ]
 }
 ring_files() { (cd "$work/rings" && echo ring*); }
-connects() { grep -c "client: connected to 127.0.0.1:$(lane_port "$1") " "$work/mount.err"; }
+# connects K: of its own ring, which came first; that of a receiver that is away can go there, too.
+connects() {
+	own=$(sed -n 's/.* connected, ring \([^ ]*\) .*/\1/p' "$work/r$1.err" | head -n 1)
+	grep -c " connected, ring $own " "$work/r$1.err"
+}
 killed() { quick kill -9 "$(pgrep -P "$mount_pid")"; }
 # Their names decide, with the ports, who gets them: of so many each receiver gets some.
 streams=48
