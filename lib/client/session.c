@@ -145,6 +145,10 @@ static void life_check(struct k2hft_client *client, uint64_t now_ns)
 		sample_take(client);
 	if (now_ns < dead_at_ns(client))
 		return;
+	/* An answer may be there that no event told of: this process had no turn, or a signal ended its wait. */
+	k2i_client_receive(client, now_ns);
+	if (client->state != K2HFT_CLIENT_CONNECTED || now_ns < dead_at_ns(client))
+		return;
 	if (link_moves(client)) {
 		client->life.expected_ns = now_ns;
 		return;

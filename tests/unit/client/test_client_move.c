@@ -219,6 +219,21 @@ CASE(an_idle_one_is_not_left)
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 }
 
+/* Its sender had no turn, and what ended its wait was no event. */
+CASE(one_whose_answer_is_there_is_not_left)
+{
+	struct fixture *f = &world->f;
+
+	record_in_doubt(world);
+	peer_ack(f, f->end);
+	struct pollfd answer = {.fd = f->client->dial.transport.descriptor, .events = POLLIN};
+	assert_int_equal(poll(&answer, 1, 10000), 1);
+	f->now_ns += 2 * FAILOVER_MS * MS;
+	assert_int_equal(k2i_client_step(f->client, NULL, 0, f->now_ns), 0);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+	assert_int_equal(ring_stats_of(f).unacked_records, 0);
+}
+
 CASE(what_was_acknowledged_is_not_in_doubt)
 {
 	struct fixture *f = &world->f;
