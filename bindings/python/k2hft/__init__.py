@@ -193,7 +193,7 @@ class Writer:
     """Writes records of one stream. Any thread may use it: calls exclude each other."""
 
     def __init__(self, sender, path, binary=False):
-        self._sender, self._lock, self._pointer = sender, threading.Lock(), None
+        self._sender, self._lock, self._pointer, self._binary = sender, threading.Lock(), None, binary
         pointer = ctypes.c_void_p()
         function = _library.k2hft_writer_open_binary if binary else _library.k2hft_writer_open
         _check(function(sender._use(), _bytes(path), ctypes.byref(pointer)))
@@ -210,6 +210,8 @@ class Writer:
     def write(self, record):
         """Takes one record: a line without its line end, or a binary block. A text is encoded as UTF-8."""
         data = record.encode("utf-8", "surrogateescape") if isinstance(record, str) else bytes(record)
+        if not self._binary and b"\n" in data:
+            raise OSError(errno.EINVAL, "a record is a line without its line end; lines() takes text that has them")
         while True:
             try:
                 self._call(_library.k2hft_writer_write, data, len(data))
