@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # k2hft stat: exit statuses, several targets, time limits and what a hostile server sends it; a terminal and a pipe.
+import http.client
 import os
 import pty
 import re
@@ -109,6 +110,34 @@ def check_forms():
     assert {row[0] for row in table} == {"receiver", "mount", "ring"} and all(len(row) == 5 for row in table)
 
 
+def check_together():
+    """Each answers when all are asked: with one after the other none would."""
+    asked = threading.Barrier(3, timeout=20)
+
+    def answer(connection):
+        asked.wait()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n" + GOOD)
+
+    targets = [Server(answer).target for _ in range(3)]
+    status, said, error = stat("--timeout", "60", *targets)
+    assert status == 0 and [said.find(target + ": fine") for target in targets] == \
+        sorted(said.find(target + ": fine") for target in targets), (said, error)
+    assert all(target + ": fine" in said for target in targets), said
+    with subprocess.Popen([K2HFT, "serve", "--listen", "127.0.0.1:0", "--timeout", "60", *targets],
+                          stderr=subprocess.PIPE) as serving:
+        port = int(serving.stderr.readline().rsplit(b" ", 1)[1])
+        until = time.monotonic() + 60
+        healthy = 0
+        while healthy != 200 and time.monotonic() < until:
+            time.sleep(0.1)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/health")
+            healthy = connection.getresponse().status
+            connection.close()
+        serving.kill()
+    assert healthy == 200, healthy
+
+
 class Grows:
     """A status of which one counter grows, from one answer to the next."""
     connections = 0
@@ -166,5 +195,6 @@ def check_hostile():
 
 check_statuses()
 check_forms()
+check_together()
 check_terminal()
 check_hostile()

@@ -9,9 +9,16 @@
 
 #define FIND_NS (5 * K2I_SECOND_NS) /* how often the host is searched: programs seldom come and go */
 
-static void target_ask(struct serve_target *target, int timeout_ms)
+struct asking {
+	struct serve_target *targets;
+	int timeout_ms;
+};
+
+static void target_ask(void *context, size_t number)
 {
-	char *text = stat_fetch(target->name, timeout_ms, target->reason, sizeof(target->reason));
+	const struct asking *asking = context;
+	struct serve_target *target = &asking->targets[number];
+	char *text = stat_fetch(target->name, asking->timeout_ms, target->reason, sizeof(target->reason));
 	size_t at;
 
 	target->verdict = STAT_STUCK;
@@ -58,13 +65,13 @@ static void documents_make(struct serve_collector *collector, const struct serve
 static void collect(struct serve_collector *collector, const struct stat_targets *names)
 {
 	struct serve_target *targets = calloc(names->count + 1, sizeof(*targets));
+	struct asking asking = {.targets = targets, .timeout_ms = collector->timeout_ms};
 
 	if (!targets)
 		return;
-	for (size_t at = 0; at < names->count; at++) {
+	for (size_t at = 0; at < names->count; at++)
 		targets[at].name = names->names[at];
-		target_ask(&targets[at], collector->timeout_ms);
-	}
+	stat_targets_ask(target_ask, &asking, names->count);
 	documents_make(collector, targets, names->count);
 	for (size_t at = 0; at < names->count; at++) {
 		json_free(targets[at].status);

@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,8 @@
 #include "app/program/report.h"
 #include "tools/stat/stat.h"
 
+/* More targets than these wait for one of them to have answered. */
+#define THREADS_MAX 63u
 #define UNSERVED "the mount is there, but nothing serves it"
 
 /* The files of the rings of a mount with several lanes; how many. */
@@ -196,24 +200,43 @@ static _Noreturn void child_do(pid_t parent, const char *target, int output)
 	_exit(getppid() == parent ? path_write(target, output) : EXIT_FAILURE);
 }
 
-/* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
-static char *path_fetch(const char *target, int timeout_ms, char *reason, size_t room)
+/* A pipe's end, where the child's answer comes; -errno. */
+static int child_begin(const char *target, pid_t *child)
 {
-	pid_t parent = getpid(), child;
+	pid_t parent = getpid();
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		(void)snprintf(reason, room, "%s", strerror(errno));
-		return NULL;
-	}
-	child = fork();
-	if (child == 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	*child = fork();
+	if (*child == 0)
 		child_do(parent, target, ends[1]);
+	if (*child < 0) {
+		int error = -errno;
+
+		(void)close(ends[0]);
+		ends[0] = error;
+	}
 	(void)close(ends[1]);
-	if (child > 0)
-		return child_hear(child, ends[0], timeout_ms, reason, room);
-	(void)snprintf(reason, room, "%s", strerror(errno));
-	(void)close(ends[0]);
+	return ends[0];
+}
+
+/*
+ * In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. Threads fork one after the
+ * other: a child that had the other end of another's pipe would hold up the end of that answer.
+ */
+static char *path_fetch(const char *target, int timeout_ms, char *reason, size_t room)
+{
+	static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
+	pid_t child = -1;
+	int answer;
+
+	(void)pthread_mutex_lock(&forks);
+	answer = child_begin(target, &child);
+	(void)pthread_mutex_unlock(&forks);
+	if (answer >= 0)
+		return child_hear(child, answer, timeout_ms, reason, room);
+	(void)snprintf(reason, room, "%s", strerror(-answer));
 	return NULL;
 }
 
@@ -233,4 +256,37 @@ char *stat_fetch(const char *target, int timeout_ms, char *reason, size_t room)
 		return stat_http_get(host, port, timeout_ms, reason, room);
 	(void)snprintf(reason, room, "there is no such file, and it is not HOST:CTLPORT");
 	return NULL;
+}
+
+struct asking {
+	void (*ask)(void *context, size_t at);
+	void *context;
+	size_t count;
+	atomic_size_t next;
+};
+
+static void *asking_run(void *argument)
+{
+	struct asking *asking = argument;
+	size_t at;
+
+	/* relaxed: each number is given once, and pthread_join publishes the rest. */
+	while ((at = atomic_fetch_add_explicit(&asking->next, 1, memory_order_relaxed)) < asking->count)
+		asking->ask(asking->context, at);
+	return NULL;
+}
+
+void stat_targets_ask(void (*ask)(void *context, size_t at), void *context, size_t count)
+{
+	struct asking asking = {.ask = ask, .context = context, .count = count};
+	pthread_t threads[THREADS_MAX];
+	size_t started = 0;
+
+	/* This thread takes part: where no other can be had, it asks one after the other. */
+	while (started + 1 < count && started < THREADS_MAX &&
+	       pthread_create(&threads[started], NULL, asking_run, &asking) == 0)
+		started++;
+	(void)asking_run(&asking);
+	while (started > 0)
+		(void)pthread_join(threads[--started], NULL);
 }

@@ -111,23 +111,37 @@ static void target_show(const struct options *options, const struct stat_target 
 				options->all);
 }
 
-/* The exit status that this target makes; `*text`, to be free()d: its answer. */
-static int target_ask(const struct options *options, struct stat_target *target, char **text)
+struct asking {
+	const struct options *options;
+	struct stat_target *targets;
+};
+
+static void target_ask(void *context, size_t number)
 {
+	const struct asking *asking = context;
+	struct stat_target *target = &asking->targets[number];
 	size_t at;
 
-	*text = stat_fetch(target->name, (int)options->timeout_s * 1000, target->reason, sizeof(target->reason));
+	target->text = stat_fetch(target->name, (int)asking->options->timeout_s * 1000, target->reason,
+				  sizeof(target->reason));
 	target_forget(target);
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	target->now = *text ? json_parse(*text, strlen(*text), &at) : NULL;
+	target->now = target->text ? json_parse(target->text, strlen(target->text), &at) : NULL;
 	if (json_get(target->now, "program"))
-		return options->check && stat_lossy(target->now) ? STATUS_FOUND : 0;
-	if (*text)
+		return;
+	if (target->text)
 		(void)snprintf(target->reason, sizeof(target->reason), "its answer is not a status");
 	/* Rates do not begin from a status that was not read whole. */
 	json_free(target->now);
 	target->now = NULL;
-	return STATUS_FAILED;
+}
+
+/* The exit status that this target makes. */
+static int target_status(const struct options *options, const struct stat_target *target)
+{
+	if (!target->now)
+		return STATUS_FAILED;
+	return options->check && stat_lossy(target->now) ? STATUS_FOUND : 0;
 }
 
 /* Unreachable counts more than losses: they can't be known. */
@@ -140,20 +154,22 @@ static int worse(int one, int other)
 
 static int targets_ask(const struct options *options, struct stat_target *targets, size_t count, bool shown)
 {
+	struct asking asking = {options, targets};
 	int status = 0;
-	size_t at;
 
-	for (at = 0; at < count; at++) {
-		char *text;
+	stat_targets_ask(target_ask, &asking, count);
+	for (size_t at = 0; at < count; at++) {
+		struct stat_target *target = &targets[at];
 
-		status = worse(status, target_ask(options, &targets[at], &text));
-		if (shown && targets[at].now)
-			target_show(options, &targets[at], text);
+		status = worse(status, target_status(options, target));
+		if (shown && target->now)
+			target_show(options, target, target->text);
 		/* A message about a target stands where its table would. */
 		(void)fflush(stdout);
-		if (shown && !targets[at].now)
-			command_error("stat", "%s: %s", targets[at].name, targets[at].reason);
-		free(text);
+		if (shown && !target->now)
+			command_error("stat", "%s: %s", target->name, target->reason);
+		free(target->text);
+		target->text = NULL;
 	}
 	return status;
 }

@@ -30,6 +30,8 @@ void stat_targets_free(struct stat_targets *found);
  */
 #define STAT_REASON_ROOM 1024u
 char *stat_fetch(const char *target, int timeout_ms, char *reason, size_t room);
+/* Calls `ask` for each of them, with numbers from 0 on, at the same time: one that hangs does not hold up the others. */
+void stat_targets_ask(void (*ask)(void *context, size_t at), void *context, size_t count);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
 /* All up to the end, terminated, to be free()d; `timeout_ms` is for the whole, -1: for ever. NULL with errno. */
@@ -69,6 +71,7 @@ bool stat_latency_get(const struct json_value *status, struct k2i_latency *laten
 struct stat_target {
 	const char *name;
 	struct json_value *now, *before; /* now: NULL: it did not answer, and `reason` says why */
+	char *text;                      /* its answer, until that is shown */
 	uint64_t asked_ns, asked_before_ns;
 	char reason[STAT_REASON_ROOM];
 };
