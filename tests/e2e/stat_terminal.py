@@ -24,8 +24,10 @@ ENTER, LEAVE = "\033[?1049h", "\033[?1049l"
 class Status(http.server.BaseHTTPRequestHandler):
     """Of a sender for which more and more records wait; with many lanes, so that not all of them fit."""
     waiting = {}
+    pause_s = 0
 
     def do_GET(self):
+        time.sleep(self.pause_s)
         port = self.server.server_address[1]
         self.waiting[port] += 1
         lanes = [{"home": f"h{n}", "goes_to": f"receiver{n}.a-long-name.example:8020", "state": "connected",
@@ -120,6 +122,18 @@ def check_verdict(target):
     assert screen.end() == 0, screen.said
 
 
+def check_resized(target):
+    """A window that is resized ends no asking of a target, and no output."""
+    Status.pause_s = 0.5
+    screen = Screen("-i", "1", "-n", "2", target)
+    while screen.running.poll() is None:
+        screen.running.send_signal(signal.SIGWINCH)
+        if select.select([screen.terminal], [], [], 0.02)[0]:
+            screen.said += os.read(screen.terminal, 65536).decode()
+    assert screen.end() == 0, screen.said
+    Status.pause_s = 0
+
+
 def check_signals(target):
     for number in (signal.SIGINT, signal.SIGTERM):
         screen = Screen("-i", "60", target)
@@ -137,6 +151,7 @@ def main():
     targets = ["127.0.0.1:%d" % server.server_address[1] for server in servers]
     check_screen(targets)
     check_verdict(targets[0])
+    check_resized(targets[0])
     check_signals(targets[0])
     return 0
 

@@ -27,7 +27,7 @@ static void terminal_restore(void)
 	ssize_t put = write(STDOUT_FILENO, LEAVE, sizeof(LEAVE) - 1);
 
 	(void)put;
-	/* relaxed: the flag is this thread's. */
+	/* relaxed: the flag is set before there are threads. */
 	if (atomic_load_explicit(&keys, memory_order_relaxed))
 		(void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
 }
@@ -43,7 +43,7 @@ static void on_end(int number)
 	errno = error;
 }
 
-/* Its purpose is to end a poll(2). */
+/* Its purpose is to end the ppoll(2) below; elsewhere it is blocked, since it would end a write(2), or what asks a target. */
 static void on_resize(int number)
 {
 	(void)number;
@@ -54,6 +54,7 @@ void stat_screen_begin(void)
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct sigaction action = {.sa_handler = on_end}, now;
 	struct termios keyed;
+	sigset_t resize;
 
 	/* relaxed: as above. */
 	atomic_store_explicit(&keys, tcgetattr(STDIN_FILENO, &before) == 0, memory_order_relaxed);
@@ -61,6 +62,9 @@ void stat_screen_begin(void)
 		if (sigaction(ends[at], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			(void)sigaction(ends[at], &action, NULL);
 	action.sa_handler = on_resize;
+	(void)sigemptyset(&resize);
+	(void)sigaddset(&resize, SIGWINCH);
+	(void)sigprocmask(SIG_BLOCK, &resize, NULL);
 	(void)sigaction(SIGWINCH, &action, NULL);
 	/* relaxed: as above. */
 	if (atomic_load_explicit(&keys, memory_order_relaxed)) {
@@ -139,15 +143,21 @@ enum stat_screen_event stat_screen_wait(uint64_t pause_ns)
 {
 	static struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 	uint64_t now_ns = k2i_clock_now_ns(), end_ns = now_ns + pause_ns;
+	struct timespec left;
+	sigset_t signals;
 	ssize_t got;
 	char key;
 
 	/* relaxed: as above. A descriptor of -1 is never ready. */
 	if (!atomic_load_explicit(&keys, memory_order_relaxed))
 		input.fd = -1;
+	(void)sigprocmask(SIG_SETMASK, NULL, &signals);
+	(void)sigdelset(&signals, SIGWINCH);
 	for (; now_ns < end_ns; now_ns = k2i_clock_now_ns()) {
-		int ready = poll(&input, 1, (int)((end_ns - now_ns) / K2I_MILLISECOND_NS) + 1);
+		int ready;
 
+		left = k2i_timespec(end_ns - now_ns);
+		ready = ppoll(&input, 1, &left, &signals);
 		if (ready < 0)
 			return STAT_SCREEN_RESIZED;
 		if (ready == 0)
