@@ -36,6 +36,11 @@ int k2i_mount_point_device(int directory_fd, const char *path, int flags, dev_t 
 	return 0;
 }
 
+bool k2i_mount_point_error_is_death(int status)
+{
+	return status == -ENOTCONN || status == -ECONNABORTED;
+}
+
 /*
  * The kernel remembers a dead mount's attributes for a while, but not how full it is. By O_PATH, which no automount takes
  * for somebody who comes.
@@ -44,7 +49,7 @@ bool k2i_mount_point_is_dead(const char *mount_point)
 {
 	int place = open(mount_point, O_PATH | O_CLOEXEC);
 	struct statfs info;
-	bool dead = place >= 0 && fstatfs(place, &info) && errno == ENOTCONN;
+	bool dead = place >= 0 && fstatfs(place, &info) && k2i_mount_point_error_is_death(-errno);
 
 	if (place >= 0)
 		(void)close(place);

@@ -108,7 +108,7 @@ static int mount_point_check(struct k2i_mount_options *options, struct k2i_kerne
 			return -ENOTCONN;
 		/* A mount that has died since is looked at again. */
 		status = realpath(options->mount_point, resolved) && stat(resolved, &info) == 0 ? 0 : -errno;
-	} while (status == -ENOTCONN);
+	} while (k2i_mount_point_error_is_death(status));
 	if (status)
 		return k2i_mount_fail(options->mount_point, status);
 	if (!S_ISDIR(info.st_mode))
