@@ -9,7 +9,10 @@ struct k2i_mount;
 
 /* Logs what is wrong with `what`, at the start of a mount or of a worker; returns `status`, which is -errno. */
 int k2i_mount_fail(const char *what, int status);
-/* Whether a call on a mount has failed since nothing serves it any more, be it since the call waits. */
+/*
+ * Whether `status`, -errno of a call on a mount, says that nothing serves the mount any more: -ENOTCONN, or -ECONNABORTED if its
+ * server died while the call waited.
+ */
 bool k2i_mount_point_error_is_death(int status);
 /* Whether a mount is there that has no server any more. */
 bool k2i_mount_point_is_dead(const char *mount_point);

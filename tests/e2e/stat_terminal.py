@@ -100,8 +100,8 @@ def check_screen(targets):
         assert frame[0].endswith(" oldest"), frame  # the last column stays free
         assert frame[0].split()[:2] == ["target", "state"] and targets[1] in frame[1], frame
         # The first of its lanes is that for which most records wait.
-        assert frame[2].split()[-5:] == ["over", "0", "-", "29", "-"] or number == 0, frame
-        assert "h28" in frame[3], frame
+        assert frame[2].split() == [">", "h29", "taken", "over", "0", "-", "29", "-"] or number == 0, frame
+        assert frame[3].split()[:2] == [">", "h28"], frame
     screen.resize(5, 100)
     screen.running.send_signal(signal.SIGWINCH)
     screen.hear(lambda: len(screen.frames()[-2]) == 5)

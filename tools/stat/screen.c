@@ -43,7 +43,10 @@ static void on_end(int number)
 	errno = error;
 }
 
-/* Its purpose is to end the ppoll(2) below; elsewhere it is blocked, since it would end a write(2), or what asks a target. */
+/*
+ * The handler ends the ppoll(2) below. Elsewhere SIGWINCH is blocked: it would interrupt a write(2) to the terminal, or the
+ * wait for a target's answer.
+ */
 static void on_resize(int number)
 {
 	(void)number;
@@ -84,7 +87,7 @@ void stat_screen_end(void)
 	terminal_restore();
 }
 
-/* Without the last one: where a terminal cuts lines its cursor stays there, and \033[K erases it. */
+/* The last column stays free: the cursor of a terminal that cuts lines stops there, and \033[K would erase what it shows. */
 unsigned stat_screen_columns(void)
 {
 	struct winsize size;

@@ -30,7 +30,10 @@ void stat_targets_free(struct stat_targets *found);
  */
 #define STAT_REASON_ROOM 1024u
 char *stat_fetch(const char *target, int timeout_ms, char *reason, size_t room);
-/* Calls `ask` for each of them, with numbers from 0 on, at the same time: one that hangs does not hold up the others. */
+/*
+ * Calls `ask` for each number below `count`, on several threads at the same time, and returns when all have returned: a target
+ * that hangs does not hold up the answers of others.
+ */
 void stat_targets_ask(void (*ask)(void *context, size_t at), void *context, size_t count);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
